@@ -97,7 +97,7 @@ function perform(string $part, int $calls, string $directory): void
     }
     $root->refresh();
     $cache->get('warm');
-    /** @var Larder\Tier\Request $request */
+    /** @var Larder\Request\Request $request */
     $request = inside($cache, 'request');
     $writer = $request->writer();
     $truth = $request->truth;
@@ -106,7 +106,7 @@ function perform(string $part, int $calls, string $directory): void
     /** @var Larder\Store\Sqlite\Database $database */
     $database = inside($store, 'database');
     $log = $database->changeLog;
-    /** @var Larder\Tier\Space $space */
+    /** @var Larder\Request\Space $space */
     $space = inside($cache, 'space');
     $make = new ReflectionMethod($cache, 'entry');
     /** @var Larder\Codec\Entry $entry */

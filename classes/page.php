@@ -8,7 +8,7 @@ declare(strict_types=1);
     && !\class_exists('larder\page\exchange', false)
     && !\class_exists('larder\page\fastdoor', false)
     && !\class_exists('larder\page\files\fileoptions', false)
-    && !\class_exists('larder\page\form', false)
+    && !\class_exists('larder\page\responseencoder', false)
     && !\class_exists('larder\page\http\cachecontrol', false)
     && !\class_exists('larder\page\pages', false)
     && !\class_exists('larder\page\proxies', false)
@@ -18,5 +18,5 @@ declare(strict_types=1);
     && !\class_exists('larder\page\tags', false)
     && !\class_exists('larder\page\url', false)
     && !\class_exists('larder\system\purgecounter', false)
-    && !\class_exists('larder\tier\purgecounters', false)
+    && !\class_exists('larder\request\purgecounters', false)
     && require __DIR__ . '/page.all.php';

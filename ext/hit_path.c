@@ -1,6 +1,6 @@
 /*
- * The interface Larder\Tier\HitPath: a class that implements it and uses the library's trait PlainHitPath has this get()
- * in the place of the trait's, which says the same in PHP (src/Tier/PlainHitPath.php).
+ * The interface Larder\Request\HitPath: a class that implements it and uses the library's trait PlainHitPath has this get()
+ * in the place of the trait's, which says the same in PHP (src/Request/PlainHitPath.php).
  *
  * What answers most gets is here: a look at the clock, the request's copies, and a copy in the nearest tier that has no
  * condition but an expiry: any in the segment, a string in APCu. Everything else is the library's, by the methods check()
@@ -39,11 +39,11 @@ static const struct {
 	{"endings", MAY_BE_ARRAY}, {"ahead", MAY_BE_LONG}, {"compared", MAY_BE_LONG}, {"passed", MAY_BE_ARRAY},
 };
 
-/* Of a copy in the segment (src/Tier/Near/SegmentNear.php); a compact one ends with the value. */
+/* Of a copy in the segment (src/Near/SegmentNear.php); a compact one ends with the value. */
 enum { POSITION, VALUE, ENCODED, CREATED, EXPIRY, SOFT, SURE, TAGS, IS_ENCODED, PARTS };
 
 /*
- * A copy in APCu (src/Tier/Near/ApcuNear.php) that is an array holds its position and a long string. Another is a string:
+ * A copy in APCu (src/Near/ApcuNear.php) that is an array holds its position and a long string. Another is a string:
  * a letter, the position, then the value (STRING) or what an entry's body holds (src/Codec/Entry.php): a letter, and if
  * that is TIMED, when it was made, when it expires, and nothing but zeros; then the payload, which begins with its type.
  */
@@ -57,7 +57,7 @@ enum { AT = 1, BODY = 9, MADE = BODY + 1, ENDS_AT = MADE + 8, OTHERS = ENDS_AT +
 /* Milliseconds that the clocks of two servers may differ (src/Codec/Entry.php, SKEW). */
 #define SKEW 60000
 
-/* Milliseconds: no copy's end is looked at later than that (src/Tier/RequestTier.php, LONGEST). */
+/* Milliseconds: no copy's end is looked at later than that (src/Request/RequestTier.php, LONGEST). */
 #define LONGEST_LIFE 8000000000000
 
 /*
@@ -144,7 +144,7 @@ static zend_never_inline bool look_at_class(const zend_class_entry *class)
 	int first = first_of(class);
 
 	if (first < 0) {
-		zend_throw_error(NULL, "%s declares a property of the trait Larder\\Tier\\PlainHitPath itself: leave that to the trait", ZSTR_VAL(class->name));
+		zend_throw_error(NULL, "%s declares a property of the trait Larder\\Request\\PlainHitPath itself: leave that to the trait", ZSTR_VAL(class->name));
 		return false;
 	}
 	LARDER_G(hit_class) = class;

@@ -1,7 +1,7 @@
 /*
  * The extension: what PHP calls when it starts, when a request ends, when it stops.
  *
- * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Tier\HitPath, the way of a hit of the
+ * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Request\HitPath, the way of a hit of the
  * library's Cache; append.c is a step of its change log; persist.c and readout.c turn values into shared memory and
  * back; segment/ is the shared memory itself, in plain C. README.md explains all of it.
  */

@@ -126,9 +126,9 @@ function append($file, string $record, int $longest): int {}
 
 }
 
-namespace Larder\Tier {
+namespace Larder\Request {
 
-/** The library's interface of this name, which says what it is for (src/Tier/HitPath.php). */
+/** The library's interface of this name, which says what it is for (src/Request/HitPath.php). */
 interface HitPath
 {
     /** @var int */

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 67f24b8f0f47a448cb08efc911dbf189985fc3d2 */
+ * Stub hash: 71e3a9a4bc5cdcea11e23d619d17eacd218c8ae6 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Larder_append, 0, 3, IS_LONG, 0)
 	ZEND_ARG_INFO(0, file)
@@ -78,7 +78,7 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_check, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Larder_Tier_HitPath_get arginfo_class_Larder_Segment_get
+#define arginfo_class_Larder_Request_HitPath_get arginfo_class_Larder_Segment_get
 
 
 ZEND_FUNCTION(Larder_append);
@@ -134,8 +134,8 @@ static const zend_function_entry class_Larder_SegmentException_methods[] = {
 };
 
 
-static const zend_function_entry class_Larder_Tier_HitPath_methods[] = {
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Tier_HitPath, get, arginfo_class_Larder_Tier_HitPath_get, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+static const zend_function_entry class_Larder_Request_HitPath_methods[] = {
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Request_HitPath, get, arginfo_class_Larder_Request_HitPath_get, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -160,11 +160,11 @@ static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Larder_Tier_HitPath(void)
+static zend_class_entry *register_class_Larder_Request_HitPath(void)
 {
 	zend_class_entry ce, *class_entry;
 
-	INIT_NS_CLASS_ENTRY(ce, "Larder\\Tier", "HitPath", class_Larder_Tier_HitPath_methods);
+	INIT_NS_CLASS_ENTRY(ce, "Larder\\Request", "HitPath", class_Larder_Request_HitPath_methods);
 	class_entry = zend_register_internal_interface(&ce);
 
 	zval const_RUN_value;

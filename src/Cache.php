@@ -10,22 +10,22 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
+use Larder\Near\ApcuNear;
+use Larder\Near\SegmentNear;
+use Larder\Request\AnothersTransaction;
+use Larder\Request\HitPath;
+use Larder\Request\InvalidKey;
+use Larder\Request\PlainHitPath;
+use Larder\Request\Report;
+use Larder\Request\Request;
+use Larder\Request\RequestTier;
+use Larder\Request\Space;
+use Larder\Request\Transaction;
+use Larder\Request\Verdict;
+use Larder\Request\View;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
-use Larder\Tier\AnothersTransaction;
-use Larder\Tier\HitPath;
-use Larder\Tier\InvalidKey;
-use Larder\Tier\Near\ApcuNear;
-use Larder\Tier\Near\SegmentNear;
-use Larder\Tier\PlainHitPath;
-use Larder\Tier\Report;
-use Larder\Tier\Request;
-use Larder\Tier\RequestTier;
-use Larder\Tier\Space;
-use Larder\Tier\Transaction;
-use Larder\Tier\Verdict;
-use Larder\Tier\View;
 
 // Before this class, which needs two of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
 \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
@@ -34,9 +34,9 @@ use Larder\Tier\View;
  * The public interface: one cache over up to four tiers.
  *
  * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
- * and one line in the log says why. Four mistakes do throw: an invalid key (Tier\InvalidKey), a value that cannot be
+ * and one line in the log says why. Four mistakes do throw: an invalid key (Request\InvalidKey), a value that cannot be
  * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), and a call in the middle of
- * another fiber's transaction (Tier\AnothersTransaction).
+ * another fiber's transaction (Request\AnothersTransaction).
  *
  * A key is any non-empty string of up to 65,536 bytes. Times are in seconds; 0 means no expiry, a negative time has
  * already expired.
@@ -107,7 +107,7 @@ final class Cache implements HitPath
 
     /**
      * Stores a value in every tier before it returns. If another request changed the key since this request first read
-     * it, the table of conflicts decides (Tier\ConflictTable). If the table drops both values, the key is invalidated
+     * it, the table of conflicts decides (Request\ConflictTable). If the table drops both values, the key is invalidated
      * and set() returns true.
      *
      * @param int          $ttl  seconds; 0: no expiry; negative: already expired, so the key is deleted
@@ -723,7 +723,7 @@ final class Cache implements HitPath
         return $this->request->local;
     }
 
-    /** The file that names the directories which a flush empties too (see Mirror); null: there can be none. */
+    /** The file that names the directories which a flush empties too (see StaticCopies); null: there can be none. */
     public function mirrors(): ?string
     {
         $local = $this->local();

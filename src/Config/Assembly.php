@@ -7,6 +7,14 @@ namespace Larder\Config;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Codec\Signer;
+use Larder\Near\ApcuNear;
+use Larder\Near\Near;
+use Larder\Near\SegmentNear;
+use Larder\Near\StoreNear;
+use Larder\Request\PendingInvalidations;
+use Larder\Request\Request;
+use Larder\Request\Space;
+use Larder\Request\Truth;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Sqlite\SqliteWatch;
 use Larder\Store\Store;
@@ -14,14 +22,6 @@ use Larder\System\Failure;
 use Larder\System\FailureLog;
 use Larder\System\Ownership;
 use Larder\System\WrongUser;
-use Larder\Tier\Near\ApcuNear;
-use Larder\Tier\Near\Near;
-use Larder\Tier\Near\SegmentNear;
-use Larder\Tier\Near\StoreNear;
-use Larder\Tier\PendingInvalidations;
-use Larder\Tier\Request;
-use Larder\Tier\Space;
-use Larder\Tier\Truth;
 
 /** Builds the tiers that a configuration names. */
 final class Assembly

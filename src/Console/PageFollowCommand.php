@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Console\Page\Doubt;
+use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Page\Files\Tree;
 use Larder\System\Process;
@@ -42,7 +42,7 @@ final class PageFollowCommand extends CacheCommand implements SignalableCommandI
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
-        Doubt::refuse($cache, $place, $input);
+        WrongCacheWarning::refuse($cache, $place, $input);
         $trees = [];
         for ($round = 0; !$this->isStopped; $round++) {
             $trees = $round % self::ROUNDS === 0 ? Tree::noted($cache) : $trees;

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Console\Page\Depends;
-use Larder\Console\Page\Doubt;
+use Larder\Console\Page\Dependencies;
+use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Larder\Page\Listing;
@@ -41,7 +41,7 @@ final class PageListCommand extends CacheCommand
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
-        Doubt::refuse($cache, $place, $input);
+        WrongCacheWarning::refuse($cache, $place, $input);
         $rows = Listing::of(self::truth($place, $input), self::text($input, 'group') ?? '', self::wanted(self::text($input, 'url') ?? ''), self::words($input->getOption('tag')));
         if ($input->getOption('json') === true) {
             foreach ($rows as $row) {
@@ -56,7 +56,7 @@ final class PageListCommand extends CacheCommand
         foreach ($rows as $row) {
             $left = self::left($row);
             $table->addRow([
-                OutputFormatter::escape(Text::line(\implode('; ', [Depends::url($row['name']), ...Depends::words($row['name'])]), 80)),
+                OutputFormatter::escape(Text::line(\implode('; ', [Dependencies::url($row['name']), ...Dependencies::words($row['name'])]), 80)),
                 $row['page']['status'],
                 Text::seconds(\time() - $row['page']['made'] + $row['page']['age']),
                 $row['isExpired'] ? 'expired' : ($left > 0 ? Text::seconds($left) : 'stale'),
@@ -96,7 +96,7 @@ final class PageListCommand extends CacheCommand
         $page = $row['page'];
 
         return [
-            'url' => Depends::url($row['name']), 'depends_on' => Depends::words($row['name']), 'status' => $page['status'], 'made' => $page['made'],
+            'url' => Dependencies::url($row['name']), 'depends_on' => Dependencies::words($row['name']), 'status' => $page['status'], 'made' => $page['made'],
             'age' => \time() - $page['made'] + $page['age'], 'life' => $page['life'], 'fresh_for' => $row['isExpired'] ? 0 : \max(0, self::left($row)), 'expired' => $row['isExpired'],
             'stale_while_revalidate' => $page['stale'], 'stale_if_error' => $page['broken'],
             'size' => $row['size'], 'forms' => $page['forms'], 'tags' => $row['tags'],

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Console\Page\Doubt;
+use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Larder\Page\FastDoor;
@@ -41,7 +41,7 @@ final class PagePurgeCommand extends PageCommand
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
-        Doubt::refuse($cache, $place, $input);
+        WrongCacheWarning::refuse($cache, $place, $input);
         $urls = self::words($input->getArgument('url'));
         $tags = self::words($input->getOption('tag'));
         $isExpired = $input->getOption('expire') === true;

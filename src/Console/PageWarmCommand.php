@@ -5,17 +5,17 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Console\Page\Doubt;
 use Larder\Console\Page\OwnersOptions;
 use Larder\Console\Page\Visit;
+use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
-use Larder\Console\Warm\Deed;
 use Larder\Console\Warm\NoSitemap;
 use Larder\Console\Warm\Pace;
 use Larder\Console\Warm\Sitemaps;
 use Larder\Console\Warm\Transfer;
 use Larder\Console\Warm\Warmer;
+use Larder\Console\Warm\WarmResult;
 use Larder\Page\Exchange;
 use Larder\Page\Explanation;
 use Larder\Page\Outcome;
@@ -90,7 +90,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
         $owners = self::owners($cache, $input);
         $json = $input->getOption('json') === true;
         $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
-        $doubt = Doubt::about($cache, $place, $input);
+        $doubt = WrongCacheWarning::about($cache, $place, $input);
         $doubt === null || $errors->writeln('<comment>' . OutputFormatter::escape($doubt) . '</comment>');
         $sitemaps = new Sitemaps($visit, $to, $timeout);
         $begin = \hrtime(true);
@@ -109,7 +109,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
         $pages = new Pages($cache);
         $isDry = $input->getOption('dry-run') === true;
         $pace = new Pace($concurrency);
-        $log = function (Deed $deed, string $url, ?Transfer $transfer, string $detail) use ($output, $bar, $json): void {
+        $log = function (WarmResult $deed, string $url, ?Transfer $transfer, string $detail) use ($output, $bar, $json): void {
             $this->counts[$deed->value] = ($this->counts[$deed->value] ?? 0) + 1;
             $bar?->clear();
             self::log($output, $json, $deed, $url, $transfer, $detail);
@@ -125,15 +125,15 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
             static function (Visit $visit) use ($pages, $owners, $isDry, $log): bool {
                 $explanation = self::explain($pages, $owners, $visit);
                 if ($explanation->outcome === Outcome::Hit) {
-                    $log(Deed::Skipped, $visit->url, null, '');
+                    $log(WarmResult::Skipped, $visit->url, null, '');
                 } elseif ($isDry) {
-                    $log(Deed::Wanted, $visit->url, null, $explanation->detail !== '' ? $explanation->detail : $explanation->forward);
+                    $log(WarmResult::Wanted, $visit->url, null, $explanation->detail !== '' ? $explanation->detail : $explanation->forward);
                 }
 
                 return $isDry || $explanation->outcome === Outcome::Hit;
             },
             static function (Transfer $transfer) use ($log): void {
-                $deed = Deed::of($transfer, $detail);
+                $deed = WarmResult::of($transfer, $detail);
                 $log($deed, $transfer->visit->url, $transfer, $detail);
             },
         );
@@ -147,7 +147,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
             $output->writeln(\implode(', ', \array_map(static fn(string $word, int|float $number): string => "$number $word", \array_keys($summary), $summary)));
         }
 
-        return $left === [] && !isset($this->counts[Deed::Failed->value]) ? Application::OK : Application::NOT_DONE;
+        return $left === [] && !isset($this->counts[WarmResult::Failed->value]) ? Application::OK : Application::NOT_DONE;
     }
 
     /** What becomes of a visitor's request now. */
@@ -156,7 +156,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
         return (new Exchange($pages, Settings::from($owners->for($visit->url)), $visit->variables($pages->server(Tags::origin($visit->url)))))->explain();
     }
 
-    private static function log(OutputInterface $output, bool $json, Deed $deed, string $url, ?Transfer $transfer, string $detail): void
+    private static function log(OutputInterface $output, bool $json, WarmResult $deed, string $url, ?Transfer $transfer, string $detail): void
     {
         if ($json) {
             Text::json($output, ['time' => \time(), 'did' => $deed->value, 'url' => $url, 'status' => $transfer?->status, 'seconds' => $transfer === null ? null : \round($transfer->seconds, 4), 'detail' => $detail], false);

@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Console\Page\Depends;
-use Larder\Console\Page\Doubt;
-use Larder\Console\Page\Story;
+use Larder\Console\Page\Dependencies;
+use Larder\Console\Page\ExplanationText;
 use Larder\Console\Page\Visit;
+use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Larder\Page\Exchange;
@@ -50,14 +50,14 @@ final class PageWhyCommand extends PageCommand
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
-        Doubt::refuse($cache, $place, $input);
+        WrongCacheWarning::refuse($cache, $place, $input);
         $visit = Visit::of(self::argument($input, 'url'), self::words($input->getOption('header')), self::words($input->getOption('cookie')), self::text($input, 'method') ?? '');
         $owners = self::owners($cache, $input);
         $settings = Settings::from($owners->for($visit->url));
         $pages = new Pages($cache, $settings);
         $explanation = (new Exchange($pages, $settings, $visit->variables($pages->server(Tags::origin($visit->url)))))->explain();
         $stored = $explanation->stored;
-        $story = $stored === null ? new Story($explanation, []) : new Story($explanation, $pages->tags($stored['name']), $pages->elsewhere((string) $explanation->key, $stored['name'], $stored['page']));
+        $story = $stored === null ? new ExplanationText($explanation, []) : new ExplanationText($explanation, $pages->tags($stored['name']), $pages->elsewhere((string) $explanation->key, $stored['name'], $stored['page']));
         $others = $explanation->stored === null ? self::others(self::truth($place, $input), self::text($input, 'group') ?? '', $visit->url) : [];
         $status = $story->isServed() ? Application::OK : Application::NOT_DONE;
         if ($input->getOption('json') === true) {
@@ -81,8 +81,8 @@ final class PageWhyCommand extends PageCommand
     {
         $path = self::path($url);
         $others = [];
-        foreach (Listing::of($truth, $group, static fn(string $name): bool => self::path(Depends::url($name)) === $path) as $row) {
-            $others[] = \implode('; ', [Depends::url($row['name']), ...Depends::words($row['name'])]);
+        foreach (Listing::of($truth, $group, static fn(string $name): bool => self::path(Dependencies::url($name)) === $path) as $row) {
+            $others[] = \implode('; ', [Dependencies::url($row['name']), ...Dependencies::words($row['name'])]);
             if (\count($others) === self::OTHERS) {
                 break;
             }

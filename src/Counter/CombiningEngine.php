@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Counter;
 
-use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\Segment;
 use Larder\System\Process;
 
@@ -107,7 +107,7 @@ final class CombiningEngine implements Engine
         if ($this->segment->stats()['bytes_used'] > self::BYTES / 2) {
             return false;
         }
-        $this->database->inTransaction(0, function (Connection $connection): void {
+        $this->database->inTransaction(0, function (SqliteConnection $connection): void {
             if (\is_int($this->segment->get("sum $this->name"))) {
                 return;
             }
@@ -148,7 +148,7 @@ final class CombiningEngine implements Engine
     private function settle(int $by = 0, bool $isReset = false): int
     {
         try {
-            return $this->database->inTransaction($by, function (Connection $connection) use ($by, $isReset): int {
+            return $this->database->inTransaction($by, function (SqliteConnection $connection) use ($by, $isReset): int {
                 [$sum, $id] = [$this->segment->get("sum $this->name"), $this->number('id')];
                 $sum = \is_int($sum) ? $sum : null;
                 $seen = $sum === null ? null : $this->database->seen($connection, $id);

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Counter;
 
-use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
 /** A counter in Redis or Valkey, under a key without an expiry. */
@@ -12,7 +12,7 @@ final class RedisEngine implements Engine
 {
     private const PREFIX = 'larder:counter:';
 
-    public function __construct(private readonly Connection $connection, private readonly string $name) {}
+    public function __construct(private readonly RedisConnection $connection, private readonly string $name) {}
 
     public function add(int $by): int
     {

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Counter;
 
-use Larder\Driver\Sqlite\Connection;
 use Larder\Driver\Sqlite\DurableDatabase;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Failure;
 
 /**
@@ -62,7 +62,7 @@ final class SqliteEngine implements Engine
      *
      * @template T
      *
-     * @param \Closure(Connection): T $work
+     * @param \Closure(SqliteConnection): T $work
      *
      * @return T
      *
@@ -73,28 +73,28 @@ final class SqliteEngine implements Engine
         return $this->attempt($by, fn(): mixed => $this->database->transaction($work));
     }
 
-    public function sum(Connection $connection, int $by): int
+    public function sum(SqliteConnection $connection, int $by): int
     {
         return $this->execute($connection, self::ADD, [$by, $this->name])[0] ?? $this->execute($connection, self::BEGIN, [$this->name, $by])[0];
     }
 
-    public function zero(Connection $connection): int
+    public function zero(SqliteConnection $connection): int
     {
         return $this->execute($connection, 'INSERT INTO counter (name, value) VALUES (?, 0) ON CONFLICT (name) DO UPDATE SET value = 0 RETURNING value', [$this->name])[0];
     }
 
-    public function stored(Connection $connection): int
+    public function stored(SqliteConnection $connection): int
     {
         return $this->execute($connection, 'SELECT value FROM counter WHERE name = ?', [$this->name])[0] ?? 0;
     }
 
     /** How much of a cell is in the value; null: the database does not know the cell. */
-    public function seen(Connection $connection, int $cell): ?int
+    public function seen(SqliteConnection $connection, int $cell): ?int
     {
         return $this->execute($connection, 'SELECT seen FROM cell WHERE id = ?', [$cell])[0] ?? null;
     }
 
-    public function see(Connection $connection, int $cell, int $seen): void
+    public function see(SqliteConnection $connection, int $cell, int $seen): void
     {
         $this->execute($connection, 'INSERT INTO cell (id, seen) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen RETURNING seen', [$cell, $seen]);
     }
@@ -106,7 +106,7 @@ final class SqliteEngine implements Engine
      *
      * @throws \PDOException
      */
-    private function execute(Connection $connection, string $sql, array $values): array
+    private function execute(SqliteConnection $connection, string $sql, array $values): array
     {
         $statement = $connection->statement($sql);
         foreach ($values as $i => $value) {
@@ -144,7 +144,7 @@ final class SqliteEngine implements Engine
                 throw CounterOverflow::of($this->name, $by);
             }
             $this->database->close();
-            throw new CounterFailure("The counters in $this->directory: " . (Connection::isDamage($error) ? 'the database is damaged; move counters.db away (SQLite can recover what is readable: .recover), and start anew' : Connection::advice($error) . ' (' . $error->getMessage() . ')'), 0, $error);
+            throw new CounterFailure("The counters in $this->directory: " . (SqliteConnection::isDamage($error) ? 'the database is damaged; move counters.db away (SQLite can recover what is readable: .recover), and start anew' : SqliteConnection::advice($error) . ' (' . $error->getMessage() . ')'), 0, $error);
         } catch (Failure $failure) {
             $this->database->close();
             throw new CounterFailure($failure->getMessage(), 0, $failure);

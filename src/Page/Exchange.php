@@ -556,7 +556,7 @@ final class Exchange
             if ($page === null || $this->old === null || !$this->isConfirmed($page, $fields)) {
                 return $this->unconfirmed($response);
             }
-            $response = Freshened::by($response, $page, $this->old['body']);
+            $response = ValidatedPage::by($response, $page, $this->old['body']);
             $fields = $response->fields();
         }
         $policy = Policy::of($response->status, $fields, \time(), $this->settings->ttl, $this->settings->stale);
@@ -566,7 +566,7 @@ final class Exchange
             $policy->reason !== '' => $policy->reason,
             $response->body === '' && $response->status === 200 => 'it is empty',
             \strlen($response->body) > $this->settings->largest => 'it is longer than ' . $this->settings->largest . ' bytes',
-            !Form::fitsMemory(\strlen($response->body)) => Form::NO_MEMORY,
+            !ResponseEncoder::fitsMemory(\strlen($response->body)) => ResponseEncoder::NO_MEMORY,
             $tags === null => 'it has too many tags, or too long ones',
             $this->leadsToItself($response->status, $fields, $url) => 'it leads to the same URL of another scheme or port',
             $status >= 500 && $page !== null && $page['status'] < 500 => 'an error does not replace a page',
@@ -590,7 +590,7 @@ final class Exchange
         if ($rule !== null) {
             $this->pages->setSearch(\explode('?', $url, 2)[0], $rule);
         }
-        $made = Form::page($response, $fields, $policy, $this->settings->rules['ignoredQuery'], $url, $vary);
+        $made = ResponseEncoder::page($response, $fields, $policy, $this->settings->rules['ignoredQuery'], $url, $vary);
         $urls = [Tags::url($url), Tags::url(\substr($url, \strlen(Tags::origin($url)))), ...($rule === null ? [] : [Tags::url($rule->url($url))])];
         $groups = \array_map(static fn(string $group): string => Tags::group(Tags::origin($url), $group), Tags::groups($fields, 'cache-groups'));
         $keep = \max(1, $policy->life - $policy->age) + \max($policy->stale, $policy->broken, $made['page']['asked'] !== '' || $made['page']['modified'] !== 0 ? self::CONFIRMABLE : 0);

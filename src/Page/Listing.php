@@ -50,7 +50,7 @@ final class Listing
             foreach ($part as $name => [$size, $named]) {
                 $value = $values["p$name"] ?? null;
                 // Not a list of what its variants depend on.
-                if (Form::isWhole($value)) {
+                if (ResponseEncoder::isWhole($value)) {
                     yield ['name' => (string) $name, 'page' => $value['page'], 'size' => $size, 'tags' => $named, 'isExpired' => !isset($stamps[$name])];
                 }
             }

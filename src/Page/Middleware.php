@@ -88,7 +88,7 @@ final class Middleware implements MiddlewareInterface
             $unfit = match (true) {
                 !$exchange->isRecorded => '',
                 $size === null || $size > $this->settings->largest || !$response->getBody()->isReadable() || !$response->getBody()->isSeekable() => 'it is a stream, or too long',
-                !Form::fitsMemory($size) => Form::NO_MEMORY,
+                !ResponseEncoder::fitsMemory($size) => ResponseEncoder::NO_MEMORY,
                 default => '',
             };
             if ($exchange->isRecorded && $unfit === '') {

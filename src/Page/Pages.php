@@ -124,7 +124,7 @@ final class Pages
         $isVariant = false;
         $found = $this->own->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
-        if (Form::isWhole($value)) {
+        if (ResponseEncoder::isWhole($value)) {
             $this->budget->used($key);
             $this->tags = self::tagsIn($value);
             $this->last = [$key, $value['page'], $value['body'], $this->tags];
@@ -141,7 +141,7 @@ final class Pages
         $last = null;
         foreach ($keys as $each) {
             $variant = $found["p$each"] ?? null;
-            if (Form::isWhole($variant) && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
+            if (ResponseEncoder::isWhole($variant) && $variant['page']['made'] >= ($last['page']['made'] ?? 0)) {
                 $this->tags = self::tagsIn($variant);
                 $last = $variant + ['isExpired' => !isset($found["s$each"]), 'name' => $each];
             }
@@ -172,8 +172,8 @@ final class Pages
         if (!$this->budget->holds(\strlen($body) + self::HEADER)) {
             return self::TOO_LARGE;
         }
-        if (!Form::fitsMemory(\strlen($body))) {
-            return Form::NO_MEMORY;
+        if (!ResponseEncoder::fitsMemory(\strlen($body))) {
+            return ResponseEncoder::NO_MEMORY;
         }
         if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
             return self::UNWRITTEN;

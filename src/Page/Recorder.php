@@ -114,7 +114,7 @@ final class Recorder
         $length = \max(\strlen($this->body), (int) ($head->fields()['content-length'][0] ?? 0));
         $unfit = match (true) {
             $length > $this->largest => "it is longer than $this->largest bytes",
-            !Form::fitsMemory($length) => Form::NO_MEMORY,
+            !ResponseEncoder::fitsMemory($length) => ResponseEncoder::NO_MEMORY,
             default => '',
         };
         $isKept = $unfit === '' && $this->exchange->mayStore($head);

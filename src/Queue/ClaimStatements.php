@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\SqliteConnection;
 
 /**
  * The statements of a claim in SQLite. Each is bound once to properties of this object, and a claim sets those: to bind values
@@ -59,7 +59,7 @@ final class ClaimStatements
     /** So many fewer wait. */
     public readonly \PDOStatement $discount;
 
-    public function __construct(public readonly Connection $connection)
+    public function __construct(public readonly SqliteConnection $connection)
     {
         $this->next = $this->bound(self::NEXT, $this->logged, $this->count);
         $this->lease = $this->bound('INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT ' . self::LEASED . '?', $this->due, $this->token, $this->count);

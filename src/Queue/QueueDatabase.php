@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\Driver\Sqlite\Connection;
 use Larder\Driver\Sqlite\DurableDatabase;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Failure;
 use Larder\System\Quiet;
 use Larder\System\Signals;
@@ -63,7 +63,7 @@ final class QueueDatabase
     /**
      * @template T
      *
-     * @param \Closure(Connection): T $work
+     * @param \Closure(SqliteConnection): T $work
      * @param bool                    $isTransaction false for what is one statement, which is one by itself
      *
      * @return T
@@ -85,11 +85,11 @@ final class QueueDatabase
     }
 
     /**
-     * Begins a transaction: Connection::commit() ends it, or failed(). The caller keeps PHP quiet and signals held.
+     * Begins a transaction: SqliteConnection::commit() ends it, or failed(). The caller keeps PHP quiet and signals held.
      *
      * @throws QueueFailure
      */
-    public function begin(): Connection
+    public function begin(): SqliteConnection
     {
         try {
             return $this->database->begin();
@@ -99,7 +99,7 @@ final class QueueDatabase
     }
 
     /** Rolls a transaction back. @return \Throwable what to throw */
-    public function failed(Connection $connection, \Throwable $error): \Throwable
+    public function failed(SqliteConnection $connection, \Throwable $error): \Throwable
     {
         $this->database->rollBack($connection);
 
@@ -128,7 +128,7 @@ final class QueueDatabase
             $connection->waiting(1, 'VACUUM');
             $connection->waiting(1, 'PRAGMA wal_checkpoint(TRUNCATE)');
         } catch (\PDOException|Failure $error) {
-            if (!$error instanceof \PDOException || Connection::isDamage($error)) {
+            if (!$error instanceof \PDOException || SqliteConnection::isDamage($error)) {
                 throw $this->explained($error);
             }
         } finally {
@@ -142,7 +142,7 @@ final class QueueDatabase
         if ($error instanceof \PDOException) {
             $this->database->close();
 
-            return new QueueFailure("The queue \"$this->queue\": " . (Connection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ({$this->database->file})"), 0, $error);
+            return new QueueFailure("The queue \"$this->queue\": " . (SqliteConnection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ({$this->database->file})"), 0, $error);
         }
 
         return $error instanceof Failure ? new QueueFailure($error->getMessage(), 0, $error) : $error;

@@ -11,7 +11,7 @@ use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
-use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
 /** The options of a queue, checked; every default stands here. */
@@ -83,7 +83,7 @@ final readonly class QueueOptions
         if (Dsn::TIERS[$dsn->scheme] === 'far' && $dsn->servers === []) {
             $dsn->needs();
 
-            return new RedisTransport(static fn(float $timeout, bool $isKept): Connection => StoreFactory::redis($dsn, $timeout, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
+            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => StoreFactory::redis($dsn, $timeout, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
         }
 
         throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');

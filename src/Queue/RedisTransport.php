@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\ErrorReply;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
 /**
@@ -29,7 +29,7 @@ final class RedisTransport implements Transport
 
     private readonly string $base;
 
-    private readonly Connection $connection;
+    private readonly RedisConnection $connection;
 
     /** @var array<string, string> script to its name for the server */
     private array $hashes = [RedisScript::PUSH => RedisScript::PUSH_HASH];
@@ -38,7 +38,7 @@ final class RedisTransport implements Transport
     private int $look = RedisScript::LOOK;
 
     /**
-     * @param \Closure(float, bool): Connection $connect gives one that waits so many seconds for an answer; whether PHP keeps it
+     * @param \Closure(float, bool): RedisConnection $connect gives one that waits so many seconds for an answer; whether PHP keeps it
      * @param float                             $timeout of a call, in seconds
      */
     public function __construct(

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Memory;
 use Larder\System\Quiet;
 use Larder\System\Signals;
@@ -95,7 +95,7 @@ final class SqliteTransport implements Transport
         if ($id !== null) {
             return [$id];
         }
-        $ids = $this->look(fn(Connection $connection, array $state): array => $this->add($connection, $state, $messages, $isPlain));
+        $ids = $this->look(fn(SqliteConnection $connection, array $state): array => $this->add($connection, $state, $messages, $isPlain));
         $this->waiters->wake(\count($messages));
 
         return $ids;
@@ -157,15 +157,15 @@ final class SqliteTransport implements Transport
     public function acknowledge(array $claims): array
     {
         if (\count($claims) === 1) {
-            return [$this->database->run(static fn(Connection $connection): bool => self::remove($connection, $claims[0][1]), false)];
+            return [$this->database->run(static fn(SqliteConnection $connection): bool => self::remove($connection, $claims[0][1]), false)];
         }
 
-        return $this->database->run(static function (Connection $connection) use ($claims): array {
+        return $this->database->run(static function (SqliteConnection $connection) use ($claims): array {
             $removed = [];
             foreach (\array_chunk(\array_column($claims, 1), self::TOGETHER) as $tokens) {
                 $marks = \implode(', ', \array_fill(0, \count($tokens), '(?, ?)'));
                 foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \explode(' ', \implode(' ', $tokens))) as [$token]) {
-                    $removed[Connection::text($token)] = true;
+                    $removed[SqliteConnection::text($token)] = true;
                 }
             }
 
@@ -180,7 +180,7 @@ final class SqliteTransport implements Transport
 
     public function release(string $id, string $token, int $delay, string $error): bool
     {
-        $isReleased = $this->database->run(function (Connection $connection) use ($token, $delay, $error): bool {
+        $isReleased = $this->database->run(function (SqliteConnection $connection) use ($token, $delay, $error): bool {
             $head = self::claimed($connection, $token);
             $head === null || $this->giveBack($connection, $head, $delay, $error, 'It was given back');
 
@@ -193,12 +193,12 @@ final class SqliteTransport implements Transport
 
     public function extend(string $id, string $token, int $visibility): bool
     {
-        return $this->database->run(static fn(Connection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1, false);
+        return $this->database->run(static fn(SqliteConnection $connection): bool => self::run($connection, 'UPDATE claimed SET due = ? WHERE n = ? AND token = ?', [self::now() + $visibility, ...\explode(' ', $token)]) === 1, false);
     }
 
     public function bury(string $id, string $token, string $error): bool
     {
-        return $this->database->run(static function (Connection $connection) use ($token, $error): bool {
+        return $this->database->run(static function (SqliteConnection $connection) use ($token, $error): bool {
             $head = self::claimed($connection, $token);
             $head === null || self::bring($connection, 'claimed', 'dead', $head, ['error' => $error === '' ? $head['error'] : $error, 'due' => self::now()]);
 
@@ -208,7 +208,7 @@ final class SqliteTransport implements Transport
 
     public function size(): int
     {
-        return $this->look(function (Connection $connection): int {
+        return $this->look(function (SqliteConnection $connection): int {
             $this->expire($connection, self::now());
 
             return self::waiting($connection);
@@ -217,7 +217,7 @@ final class SqliteTransport implements Transport
 
     public function stats(): array
     {
-        return $this->look(function (Connection $connection): array {
+        return $this->look(function (SqliteConnection $connection): array {
             $now = self::now();
             $this->expire($connection, $now);
             /** @var array{int, int, int, int, int, ?int} $row */
@@ -234,7 +234,7 @@ final class SqliteTransport implements Transport
 
     public function dead(int $limit): array
     {
-        return $this->database->run(function (Connection $connection) use ($limit): array {
+        return $this->database->run(function (SqliteConnection $connection) use ($limit): array {
             $this->expire($connection, self::now());
 
             $left = Memory::left();
@@ -250,11 +250,11 @@ final class SqliteTransport implements Transport
 
     public function retryDead(array $ids): int
     {
-        $count = $this->look(function (Connection $connection) use ($ids): int {
+        $count = $this->look(function (SqliteConnection $connection) use ($ids): int {
             $this->expire($connection, self::now());
             $count = 0;
             foreach ($ids === [] ? self::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
-                foreach (self::heads($connection, 'dead WHERE id = ?', [Connection::text($id)]) as $head) {
+                foreach (self::heads($connection, 'dead WHERE id = ?', [SqliteConnection::text($id)]) as $head) {
                     if (self::reserve($connection, $head['key'], $head['id']) === null) {
                         self::bring($connection, 'dead', 'ready', $head, ['attempts' => 0, 'due' => self::now()]);
                         $count++;
@@ -277,7 +277,7 @@ final class SqliteTransport implements Transport
 
     public function removeDead(array $ids, int $age): int
     {
-        return $this->database->run(function (Connection $connection) use ($ids, $age): int {
+        return $this->database->run(function (SqliteConnection $connection) use ($ids, $age): int {
             $now = self::now();
             $this->expire($connection, $now);
             if ($ids === []) {
@@ -290,7 +290,7 @@ final class SqliteTransport implements Transport
 
     public function purge(): int
     {
-        return $this->look(function (Connection $connection): int {
+        return $this->look(function (SqliteConnection $connection): int {
             $this->expire($connection, self::now());
             $count = self::waiting($connection);
             foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting', 'UPDATE claimed SET token = 0 WHERE n = 0'] as $sql) {
@@ -303,7 +303,7 @@ final class SqliteTransport implements Transport
 
     public function pause(bool $isPaused): void
     {
-        $this->database->run(static fn(Connection $connection): int => self::run($connection, 'UPDATE state SET paused = ?', [(int) $isPaused]));
+        $this->database->run(static fn(SqliteConnection $connection): int => self::run($connection, 'UPDATE state SET paused = ?', [(int) $isPaused]));
         $isPaused || $this->waiters->wake(\PHP_INT_MAX);
     }
 
@@ -311,7 +311,7 @@ final class SqliteTransport implements Transport
     {
         // Registered before the last look: who commits after that sees the waiter.
         $this->waiters->register();
-        [$isReady, $next] = $this->look(static fn(Connection $connection, array $state): array => [
+        [$isReady, $next] = $this->look(static fn(SqliteConnection $connection, array $state): array => [
             $state['paused'] === 0 && self::number($connection, 'SELECT EXISTS (SELECT 1 FROM ready)') === 1,
             \min($state['expires'], $state['due']),
         ]);
@@ -324,13 +324,13 @@ final class SqliteTransport implements Transport
      *
      * @template T
      *
-     * @param \Closure(Connection, State): T $work
+     * @param \Closure(SqliteConnection, State): T $work
      *
      * @return T
      */
     private function look(\Closure $work): mixed
     {
-        return $this->transaction(function (Connection $connection) use ($work): mixed {
+        return $this->transaction(function (SqliteConnection $connection) use ($work): mixed {
             $state = self::state($connection);
             $this->apply($connection, $state);
 
@@ -343,7 +343,7 @@ final class SqliteTransport implements Transport
      *
      * @template T
      *
-     * @param \Closure(Connection): T $work
+     * @param \Closure(SqliteConnection): T $work
      *
      * @return T
      */
@@ -387,7 +387,7 @@ final class SqliteTransport implements Transport
      *
      * @return ?array{string, int, string} the log's epoch, up to where it is in the database, and how it ends there; null: there is no log
      */
-    private function apply(Connection $connection, array $state): ?array
+    private function apply(SqliteConnection $connection, array $state): ?array
     {
         ['epoch' => $epoch, 'applied' => $applied, 'tail' => $tail] = $state;
         $this->logged = $this->log->size();
@@ -438,7 +438,7 @@ final class SqliteTransport implements Transport
     }
 
     /** Lets the log, which this process has closed, begin anew after the transaction. */
-    private function renew(Connection $connection): void
+    private function renew(SqliteConnection $connection): void
     {
         [$was, $end, $tail] = $this->apply($connection, self::state($connection)) ?? ['', 0, ''];
         // Never a number, which would be another array key.
@@ -456,7 +456,7 @@ final class SqliteTransport implements Transport
      *
      * @return list<string>
      */
-    private function add(Connection $connection, array $state, array $messages, bool $isPlain): array
+    private function add(SqliteConnection $connection, array $state, array $messages, bool $isPlain): array
     {
         $now = self::now();
         // What comes back waits, and has its key again.
@@ -506,7 +506,7 @@ final class SqliteTransport implements Transport
      *
      * @return array{int, bool} how many wait; whether the log is closed
      */
-    private function room(Connection $connection, int $more, bool $mayClose): array
+    private function room(SqliteConnection $connection, int $more, bool $mayClose): array
     {
         $waiting = self::waiting($connection) + self::number($connection, 'SELECT room FROM state');
         if (($mayClose || $waiting + self::leases($connection) + $more > $this->limit) && $this->log->close()) {
@@ -525,7 +525,7 @@ final class SqliteTransport implements Transport
      *
      * @return list<array{id: string, token: string, body: ?string, attempts: int}> body: null for a large one
      */
-    private function hand(Connection $connection, int $most, int $visibility, array $acknowledged): array
+    private function hand(SqliteConnection $connection, int $most, int $visibility, array $acknowledged): array
     {
         $now = self::now();
         if ($this->statements?->connection !== $connection) {
@@ -629,7 +629,7 @@ final class SqliteTransport implements Transport
     private function whole(array $claim, int &$left): ?array
     {
         ['id' => $id, 'token' => $token, 'attempts' => $attempts] = $claim;
-        [$head, $body] = $this->database->run(static function (Connection $connection) use ($token, &$left): array {
+        [$head, $body] = $this->database->run(static function (SqliteConnection $connection) use ($token, &$left): array {
             $head = self::claimed($connection, $token);
 
             return [$head, $head === null ? null : self::body($connection, 'claimed', $head, $left)];
@@ -646,7 +646,7 @@ final class SqliteTransport implements Transport
     }
 
     /** Takes back what nobody has acknowledged in time. */
-    private function expire(Connection $connection, int $now): void
+    private function expire(SqliteConnection $connection, int $now): void
     {
         foreach (self::heads($connection, 'claimed WHERE due <= ?', [$now]) as $head) {
             $this->giveBack($connection, $head, 0, '', 'Nobody acknowledged it in time');
@@ -654,7 +654,7 @@ final class SqliteTransport implements Transport
     }
 
     /** Lets delayed messages be ready whose time has come. */
-    private static function promote(Connection $connection, int $now): void
+    private static function promote(SqliteConnection $connection, int $now): void
     {
         foreach (self::heads($connection, 'delayed WHERE due <= ? ORDER BY due, n LIMIT ' . self::PROMOTED, [$now]) as $head) {
             self::bring($connection, 'delayed', 'ready', $head, []);
@@ -669,7 +669,7 @@ final class SqliteTransport implements Transport
      * @param string $error   as the worker said it; '': the last one that was said stays
      * @param string $instead what happened, where nobody said anything
      */
-    private function giveBack(Connection $connection, array $head, int $delay, string $error, string $instead): void
+    private function giveBack(SqliteConnection $connection, array $head, int $delay, string $error, string $instead): void
     {
         $error = $error === '' ? $head['error'] : $error;
         if ($head['attempts'] >= $this->retry->most) {
@@ -687,22 +687,22 @@ final class SqliteTransport implements Transport
      *
      * @return ?string the id of another one that waits with the key; null: none, or there is no key
      */
-    private static function reserve(Connection $connection, ?string $key, string $id): ?string
+    private static function reserve(SqliteConnection $connection, ?string $key, string $id): ?string
     {
         if ($key === null || self::run($connection, 'INSERT OR IGNORE INTO waiting (key, id) VALUES (?, ?)', [$key, $id]) === 1) {
             return null;
         }
 
-        return Connection::text(self::rows($connection, 'SELECT id FROM waiting WHERE key = ?', [$key])[0][0] ?? null);
+        return SqliteConnection::text(self::rows($connection, 'SELECT id FROM waiting WHERE key = ?', [$key])[0][0] ?? null);
     }
 
     /** @return ?Head what this token's owner has claimed; null: it is not this token's */
-    private static function claimed(Connection $connection, string $token): ?array
+    private static function claimed(SqliteConnection $connection, string $token): ?array
     {
         return self::heads($connection, 'claimed WHERE n = ? AND token = ?', \explode(' ', $token))[0] ?? null;
     }
 
-    private static function remove(Connection $connection, string $token): bool
+    private static function remove(SqliteConnection $connection, string $token): bool
     {
         return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', \explode(' ', $token)) === 1;
     }
@@ -715,7 +715,7 @@ final class SqliteTransport implements Transport
      *
      * @return int the last one's
      */
-    private static function insert(Connection $connection, string $table, int $rank, int $due, ?string $key, array $bodies, int $n): int
+    private static function insert(SqliteConnection $connection, string $table, int $rank, int $due, ?string $key, array $bodies, int $n): int
     {
         // Several at once: to run a statement takes longer than to insert a row.
         foreach (\array_chunk($bodies, self::TOGETHER, true) as $some) {
@@ -749,7 +749,7 @@ final class SqliteTransport implements Transport
      * @param Head                $head
      * @param Changes             $changes
      */
-    private static function bring(Connection $connection, string $from, string $to, array $head, array $changes): void
+    private static function bring(SqliteConnection $connection, string $from, string $to, array $head, array $changes): void
     {
         $place = self::place($from, $head);
         $new = \array_replace($head, $changes);
@@ -765,7 +765,7 @@ final class SqliteTransport implements Transport
      *
      * @return ?string null: it does not fit
      */
-    private static function body(Connection $connection, string $table, array $head, int &$left): ?string
+    private static function body(SqliteConnection $connection, string $table, array $head, int &$left): ?string
     {
         $where = self::PLACE[$table];
         $place = self::place($table, $head);
@@ -775,7 +775,7 @@ final class SqliteTransport implements Transport
         }
         $left -= 2 * $length;
 
-        return Connection::text(self::rows($connection, "SELECT body FROM $table WHERE $where", $place)[0][0] ?? '');
+        return SqliteConnection::text(self::rows($connection, "SELECT body FROM $table WHERE $where", $place)[0][0] ?? '');
     }
 
     /**
@@ -794,7 +794,7 @@ final class SqliteTransport implements Transport
     }
 
     /** @return State */
-    private static function state(Connection $connection): array
+    private static function state(SqliteConnection $connection): array
     {
         $statement = $connection->execute('SELECT epoch, applied, tail, was, was_applied, was_tail, paused, (SELECT MIN(due) FROM claimed) AS expires, COALESCE((SELECT MIN(due) FROM delayed), ' . \PHP_INT_MAX . ') AS due FROM state');
         /** @var list<State> $rows */
@@ -803,23 +803,23 @@ final class SqliteTransport implements Transport
         return $rows[0];
     }
 
-    private static function waiting(Connection $connection): int
+    private static function waiting(SqliteConnection $connection): int
     {
         return self::number($connection, 'SELECT token FROM claimed WHERE n = 0');
     }
 
-    private static function leases(Connection $connection): int
+    private static function leases(SqliteConnection $connection): int
     {
         return self::number($connection, 'SELECT COUNT(*) - 1 FROM claimed');
     }
 
-    private static function count(Connection $connection, int $more): void
+    private static function count(SqliteConnection $connection, int $more): void
     {
         self::run($connection, 'UPDATE claimed SET token = token + ? WHERE n = 0', [$more]);
     }
 
     /** @param list<int|string|null> $values */
-    private static function run(Connection $connection, string $sql, array $values): int
+    private static function run(SqliteConnection $connection, string $sql, array $values): int
     {
         return $connection->execute($sql, $values)->rowCount();
     }
@@ -829,7 +829,7 @@ final class SqliteTransport implements Transport
      *
      * @return list<list<mixed>>
      */
-    private static function rows(Connection $connection, string $sql, array $values): array
+    private static function rows(SqliteConnection $connection, string $sql, array $values): array
     {
         /** @var list<list<mixed>> */
         return $connection->execute($sql, $values)->fetchAll(\PDO::FETCH_NUM);
@@ -841,16 +841,16 @@ final class SqliteTransport implements Transport
      *
      * @return list<Head>
      */
-    private static function heads(Connection $connection, string $from, array $values = []): array
+    private static function heads(SqliteConnection $connection, string $from, array $values = []): array
     {
         /** @var list<Head> */
         return $connection->execute('SELECT ' . self::HEAD . " FROM $from", $values)->fetchAll(\PDO::FETCH_ASSOC);
     }
 
     /** @param list<int|string|null> $values */
-    private static function number(Connection $connection, string $sql, array $values = []): int
+    private static function number(SqliteConnection $connection, string $sql, array $values = []): int
     {
-        return (int) Connection::text(self::rows($connection, $sql, $values)[0][0] ?? 0);
+        return (int) SqliteConnection::text(self::rows($connection, $sql, $values)[0][0] ?? 0);
     }
 
     private static function sum(string $id, string $body): int

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /**
- * What an engine that forgets old markers must know of the keys of flush and tag markers (see Tier\Space).
+ * What an engine that forgets old markers must know of the keys of flush and tag markers (see Request\Space).
  *
  * Forgetting a marker must not make an entry valid again. So an engine that forgets one raises a floor to its position:
  * there is one floor for flushes and one for tags. When a reader asks for a missing marker, the engine answers with a

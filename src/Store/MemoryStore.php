@@ -126,10 +126,10 @@ final class MemoryStore implements Store
         return ['engine' => 'memory', 'entries' => \count($this->records), 'bytes' => $this->bytes, 'budget' => $this->budget];
     }
 
-    private function apply(Change $change): Outcome
+    private function apply(Change $change): ChangeResult
     {
         if (!$change->isOf($this->epoch)) {
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
         $key = $change->key;
         [$record, $isOver] = $this->peek($key);
@@ -137,11 +137,11 @@ final class MemoryStore implements Store
         $judge = new WriteConditions(fn(string $key): ?Record => $this->peek($key)[0], fn(): JournalIndex => $this->log);
         $conflict = $judge->conflict($change, $record);
         if ($conflict !== null) {
-            return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $isOver ? null : $record, $conflict[3]);
+            return new ChangeResult(false, $conflict[0], $conflict[1], 0, $conflict[2], $isOver ? null : $record, $conflict[3]);
         }
         if ($change->body !== null && \strlen($change->body) > $this->budget) {
             // Larger than the budget: refuse it before all others are evicted for it.
-            return Outcome::refused($isOver ? null : $record);
+            return ChangeResult::refused($isOver ? null : $record);
         }
         [$previous, $writer] = WriteConditions::before($key, $record, $this->log);
         if ($change->logged) {
@@ -157,7 +157,7 @@ final class MemoryStore implements Store
             $this->marked += self::isMarker($change->body) ? self::bytes($key, $change->body) : 0;
         }
 
-        return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record));
+        return new ChangeResult(true, $position, $writer, $previous, WriteConditions::kind($record));
     }
 
     /** @return array{?Record, bool} a key's record, without its body if it has expired (it still counts as a change); and whether it has */

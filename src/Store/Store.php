@@ -10,7 +10,7 @@ use Larder\System\Failure;
 /**
  * One engine: keeps a record a key, and a journal of what changed.
  *
- * This folder holds the engines, all behind this interface. Nothing here knows what a record's body means: Tier/ decides
+ * This folder holds the engines, all behind this interface. Nothing here knows what a record's body means: Request/ decides
  * validity, tags, flushes and conflicts, and builds all of it on the one conditional write below.
  *
  * Positions. Every change that enters the journal gets the next position, a number that only grows within an epoch. A
@@ -54,7 +54,7 @@ interface Store
      *
      * @param non-empty-list<Change> $changes
      *
-     * @return non-empty-list<Outcome> one for each change
+     * @return non-empty-list<ChangeResult> one for each change
      *
      * @throws Failure if the changes may or may not have been applied
      */

@@ -9,7 +9,7 @@ use Larder\Store\Journal\JournalIndex;
 /**
  * Decides whether a conditional write may be made, for engines that decide in PHP under a lock of their own.
  *
- * It checks the key's last change. If that is the writer's own and hides another writer's, Outcome::$previous has named
+ * It checks the key's last change. If that is the writer's own and hides another writer's, ChangeResult::$previous has named
  * the hidden one to the writer.
  */
 final class WriteConditions

@@ -31,12 +31,12 @@ final class Imports
         'Store\Memcached' => ['System', 'Driver\Memcached', 'Store\Journal', 'Store'],
         'Store\Redis' => ['System', 'Driver\Redis', 'Store\Journal', 'Store'],
         'Store\Sqlite' => ['System', 'Driver\Sqlite', 'Store\Journal', 'Store'],
-        'Tier\Near' => ['System', 'Codec', 'Store\Journal', 'Store'],
-        'Tier' => ['System', 'Codec', 'Store\Journal', 'Store', 'Tier\Near'],
-        'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Tier', 'Tier\Near'],
+        'Near' => ['System', 'Codec', 'Store\Journal', 'Store'],
+        'Request' => ['System', 'Codec', 'Store\Journal', 'Store', 'Near'],
+        'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Request', 'Near'],
         'Counter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         // Cache, the front door, and Counter.
-        '' => ['System', 'Codec', 'Tier', 'Tier\Near', 'Config', 'Counter'],
+        '' => ['System', 'Codec', 'Request', 'Near', 'Config', 'Counter'],
         'Psr' => ['System', 'Codec', ''],
         'Page\Http' => [],
         'Page\Files' => ['System', 'Config', ''],
@@ -49,7 +49,7 @@ final class Imports
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
         'Console\Queue' => ['Queue', 'Console\Support'],
-        'Console' => ['System', 'Codec', 'Tier', 'Config', '', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm', 'Console\Queue'],
+        'Console' => ['System', 'Codec', 'Request', 'Config', '', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm', 'Console\Queue'],
     ];
 
     /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */

@@ -11,16 +11,16 @@ use Larder\Config\Assembly;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
+use Larder\Near\ApcuNear;
+use Larder\Near\SegmentNear;
+use Larder\Request\Intents;
+use Larder\Request\PendingInvalidations;
+use Larder\Request\Request;
+use Larder\Request\Space;
+use Larder\Request\Truth;
 use Larder\Store\ReentrantStore;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
-use Larder\Tier\Intents;
-use Larder\Tier\Near\ApcuNear;
-use Larder\Tier\Near\SegmentNear;
-use Larder\Tier\PendingInvalidations;
-use Larder\Tier\Request;
-use Larder\Tier\Space;
-use Larder\Tier\Truth;
 
 /**
  * Opens the cache as one process of the experiment sees it, with the tiers at hand.

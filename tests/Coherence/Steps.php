@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Coherence;
 
 use Larder\Cache;
-use Larder\Tier\RequestHistory;
-use Larder\Tier\Space;
+use Larder\Request\RequestHistory;
+use Larder\Request\Space;
 
 /** The calls that a program is made of, each written into the diary. */
 final class Steps

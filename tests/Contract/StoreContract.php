@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Contract;
 
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 use Larder\Store\Record;
 use Larder\Store\Store;
 use PHPUnit\Framework\TestCase;
@@ -50,7 +50,7 @@ abstract class StoreContract extends TestCase
     }
 
     /** One unconditional write. */
-    protected static function put(Store $store, string $key, ?string $body, string $writer = self::A, string $kind = 's'): Outcome
+    protected static function put(Store $store, string $key, ?string $body, string $writer = self::A, string $kind = 's'): ChangeResult
     {
         $outcomes = $store->write([new Change($key, $body, $writer, kind: $body === null && $kind === 's' ? 'd' : $kind)]);
         self::assertCount(1, $outcomes);
@@ -60,7 +60,7 @@ abstract class StoreContract extends TestCase
     }
 
     /** One write that may be refused. */
-    protected static function attempt(Store $store, Change $change): Outcome
+    protected static function attempt(Store $store, Change $change): ChangeResult
     {
         $outcomes = $store->write([$change]);
         self::assertCount(1, $outcomes);
@@ -149,7 +149,7 @@ abstract class StoreContract extends TestCase
     public function testARemovalSaysWhatItRemoved(): void
     {
         $store = $this->store();
-        $remove = static fn(string $key): Outcome => self::attempt($store, new Change($key, null, self::B, kind: 'd', strict: true));
+        $remove = static fn(string $key): ChangeResult => self::attempt($store, new Change($key, null, self::B, kind: 'd', strict: true));
         self::assertSame('', $remove('k')->kind);
         self::assertSame('', self::put($store, 'k', 'value')->kind);
         self::assertSame('s', self::put($store, 'k', 'value')->kind);
@@ -283,7 +283,7 @@ abstract class StoreContract extends TestCase
             new Change('a', '6', self::A, $at, strict: true),
             new Change('e', null, self::A, kind: 'd'),
         ]);
-        self::assertSame([true, false, true, false, true, false, true], \array_map(static fn(Outcome $o) => $o->done, $outcomes));
+        self::assertSame([true, false, true, false, true, false, true], \array_map(static fn(ChangeResult $o) => $o->done, $outcomes));
         self::assertSame($theirs, $outcomes[1]->position);
         self::assertSame([$outcomes[0]->position, 'a', self::A], [$outcomes[3]->position, $outcomes[3]->guard, $outcomes[3]->writer]);
         self::assertSame([$outcomes[4]->position, self::A], [$outcomes[5]->position, $outcomes[5]->writer]);
@@ -299,7 +299,7 @@ abstract class StoreContract extends TestCase
     {
         $store = $this->store();
         $start = $store->since('', 0, '');
-        $take = fn(int $limit, ?string $body, string $writer): Outcome
+        $take = fn(int $limit, ?string $body, string $writer): ChangeResult
             => self::attempt($this->store(), new Change('l', $body, $writer, $limit, logged: false));
         $first = $take(0, 'held', self::A);
         self::assertTrue($first->done);

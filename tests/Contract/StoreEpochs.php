@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Contract;
 
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 
 /** Positions count within an epoch: the part of StoreContract about changes that were judged in another one. */
 trait StoreEpochs
@@ -48,7 +48,7 @@ trait StoreEpochs
             new Change('k', 'x', self::B, $before->position, epoch: $epoch),
             new Change('l', 'x', self::B, 0, logged: false, epoch: $epoch),
         ]);
-        self::assertSame([false, true, true], \array_map(static fn(Outcome $outcome): bool => $outcome->done, $outcomes));
+        self::assertSame([false, true, true], \array_map(static fn(ChangeResult $outcome): bool => $outcome->done, $outcomes));
         self::assertSame('x', self::record($store, 'k')?->body);
     }
 }

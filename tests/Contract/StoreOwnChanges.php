@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Contract;
 
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 
 /** A writer's own changes never count against it, at any number: the part of StoreContract about more than a log keeps. */
 trait StoreOwnChanges
@@ -25,7 +25,7 @@ trait StoreOwnChanges
                 $changes[] = new Change("r$round.$i", null, self::A, $at, guards: $guards, kind: 'd');
             }
             $outcomes = $store->write([...$changes, new Change("k$round", 'v', self::A, $at, guards: $guards)]);
-            $refused = \array_filter($outcomes, static fn(Outcome $outcome): bool => !$outcome->done);
+            $refused = \array_filter($outcomes, static fn(ChangeResult $outcome): bool => !$outcome->done);
             self::assertSame([], \array_keys($refused), "round $round");
         }
         self::assertSame('v', self::record($store, 'k1')?->body);

@@ -24,7 +24,7 @@ abstract class FaultCase extends TestCase
     /** How many time-outs a request may take in all, generously: what is promised is one. */
     protected const BOUND = 8;
 
-    /** Seconds after which a part that failed is tried again (Tier\Truth), and a bit. */
+    /** Seconds after which a part that failed is tried again (Request\Truth), and a bit. */
     protected const REST = 2.1;
 
     protected Lines $log;

@@ -59,7 +59,7 @@ final class FilesTest extends FaultCase
         $files = new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($this->directory, \FilesystemIterator::SKIP_DOTS));
         foreach (\iterator_to_array($files) as $file) {
             $path = (string) $file;
-            // The file of kept invalidations has tests of its own (Tier\KeptTest).
+            // The file of kept invalidations has tests of its own (Request\KeptTest).
             if (\preg_match($which, $path) === 1 && \preg_match('~/(kept-|larder-directory)~', $path) === 0) {
                 $damage($path);
             }

@@ -267,7 +267,7 @@ final class SqliteTest extends FaultCase
         $options = ['near' => 'apcu'] + $this->options();
         $running = new Client($options);
         self::assertTrue($running->call('set', 'k', 'old'));
-        // All but SQLite's own and the file of kept invalidations, which has a test of its own (Tier\KeptTest).
+        // All but SQLite's own and the file of kept invalidations, which has a test of its own (Request\KeptTest).
         $files = \array_values(\array_filter(
             \glob($this->directory . '/' . $which) ?: [],
             static fn(string $file): bool => \preg_match('~/(larder\.db|kept-)~', $file) === 0,

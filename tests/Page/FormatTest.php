@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Page;
 
 use Larder\Page\FileCopies;
-use Larder\Page\Form;
 use Larder\Page\Policy;
 use Larder\Page\Reply;
+use Larder\Page\ResponseEncoder;
 use Larder\Page\Serve;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -39,7 +39,7 @@ final class FormatTest extends TestCase
         $directory = new TemporaryDirectory();
         $copies = new FileCopies($directory->file('copies'), 1 << 30);
         $response = new Reply(200, ['Content-Type: text/html', 'Cache-Control: max-age=60', 'Larder-Cache-Control: max-age=70', 'Vary: Accept-Language', 'ETag: "1"', 'Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT', 'Date: Fri, 02 Jan 2026 00:00:00 GMT'], 'page');
-        $made = Form::page($response, $response->fields(), Policy::of(200, $response->fields(), 1_767_312_000, null), ['utm_source'], 'http://shop.example/', $vary);
+        $made = ResponseEncoder::page($response, $response->fields(), Policy::of(200, $response->fields(), 1_767_312_000, null), ['utm_source'], 'http://shop.example/', $vary);
         $lock = \fopen('php://memory', 'w+');
         self::assertIsResource($lock);
         $page = ['made' => 1_767_312_000] + $made['page'];

@@ -6,8 +6,8 @@ namespace Larder\Tests\Reentrancy;
 
 use Larder\Cache;
 use Larder\Codec\NotStorable;
-use Larder\Tier\Request;
-use Larder\Tier\Space;
+use Larder\Request\Request;
+use Larder\Request\Space;
 
 /**
  * Calls of the front door one after the other, in the middle of which other calls come: what each returns is held

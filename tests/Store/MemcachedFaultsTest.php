@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Memcached\MemcachedStore;
-use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
@@ -463,7 +463,7 @@ final class MemcachedFaultsTest extends TestCase
         return new MemcachedStore([$this->server->address], $prefix, $timeout);
     }
 
-    private static function put(MemcachedStore $store, string $key, ?string $body, string $writer = self::A, bool $logged = true): Outcome
+    private static function put(MemcachedStore $store, string $key, ?string $body, string $writer = self::A, bool $logged = true): ChangeResult
     {
         $outcome = $store->write([new Change($key, $body, $writer, logged: $logged)])[0];
         self::assertTrue($outcome->done);

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\Memcached\Slot;
-use Larder\Store\Outcome;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\MemcachedRelay;
 use Larder\Tests\Support\MemcachedServer;
@@ -73,7 +73,7 @@ trait MemcachedSteps
         return new MemcachedStore([self::$server->address], $this->prefix, 5.0);
     }
 
-    private static function put(MemcachedStore $store, string $key, ?string $body, string $writer = self::A, string $kind = 's'): Outcome
+    private static function put(MemcachedStore $store, string $key, ?string $body, string $writer = self::A, string $kind = 's'): ChangeResult
     {
         $outcome = $store->write([new Change($key, $body, $writer, kind: $kind)])[0];
         self::assertTrue($outcome->done);

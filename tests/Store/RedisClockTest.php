@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
 use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Config\Child;
@@ -46,7 +46,7 @@ final class RedisClockTest extends RedisFixture
         self::assertLessThan(90, \min($behind[1], $behind[2]) - $behind[0]);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testItCostsNoCallAfterTheFirst(string $connection): void
     {
@@ -63,7 +63,7 @@ final class RedisClockTest extends RedisFixture
         self::failure(fn() => $this->store($connection)->now());
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testARecordIsAbsentFromItsEndOn(string $connection): void
     {

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;
@@ -18,7 +18,7 @@ final class RedisEpochTest extends RedisFixture
 
     protected const FORKS = true;
 
-    /** @return iterable<string, array{class-string<Connection>, string}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function restarts(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -28,7 +28,7 @@ final class RedisEpochTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('restarts')]
     public function testNothingFromBeforeARestartIsRead(string $connection, string $how): void
     {
@@ -73,7 +73,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertSame($view->epoch, $living->since($before->epoch, $old, '')->epoch);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAllWhoComeAfterARestartAgreeOnOneEpoch(string $connection): void
     {
@@ -85,7 +85,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($old, $epochs[0]);
     }
 
-    /** @return iterable<string, array{class-string<Connection>, string}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function losses(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -95,7 +95,7 @@ final class RedisEpochTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('losses')]
     public function testWhatIsLostUnderALivingConnectionIsANewEpoch(string $connection, string $what): void
     {
@@ -131,7 +131,7 @@ final class RedisEpochTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testALogThatIsSetBackIsANewEpochForWhoeverHasSeenIt(string $connection): void
     {
@@ -147,7 +147,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($epoch, $store->read(['a'])->epoch);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testALogThatIsSetBackIsANewEpochForWhoeverWritesNext(string $connection): void
     {
@@ -165,7 +165,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNull(self::body($store, 'a'));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAnotherReleasesLayoutIsANewEpoch(string $connection): void
     {
@@ -183,7 +183,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($epoch, $store->read(['k'])->epoch);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testFormerEpochsAreSweptAndNothingElse(string $connection): void
     {
@@ -217,7 +217,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertSame(1, $this->scripts() - $calls, 'With nothing to sweep, tidying asks nothing.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testWithoutInfoAnOlderSnapshotIsFoundByItsEnd(string $connection): void
     {
@@ -233,7 +233,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($changes->epoch, $this->store($connection)->read(['k'])->epoch, 'Who knows better does not believe it.');
     }
 
-    /** @return iterable<string, array{class-string<Connection>, string}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function witnesses(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -271,7 +271,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertSame('new', self::body($this->store($connection), 'k'), 'The new epoch stays.');
     }
 
-    /** @return iterable<string, array{class-string<Connection>, string}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function observers(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -330,7 +330,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNull(self::body($other, 'k'));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testALivingConnectionSeesThatTheLogGrewAgainBeyondWhatItHasSeen(string $connection): void
     {
@@ -352,7 +352,7 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($epoch, $living->read(['k'])->epoch);
     }
 
-    /** @return iterable<string, array{class-string<Connection>, bool}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, bool}> */
     public static function moves(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {

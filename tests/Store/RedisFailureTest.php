@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Cache;
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Driver\Redis\PredisConnection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Faults\Lines;
@@ -28,7 +28,7 @@ final class RedisFailureTest extends RedisFixture
         parent::tearDown();
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatIsNotThere(string $connection): void
     {
@@ -57,7 +57,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertTrue(self::put($this->store($connection), 'k', 'v')->done);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatDiesAndComesBack(string $connection): void
     {
@@ -75,7 +75,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertSame('x', self::body($store, 'k'));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatHangs(string $connection): void
     {
@@ -108,7 +108,7 @@ final class RedisFailureTest extends RedisFixture
     }
 
     // Seen to fail: phpredis waited for each reply of a pipeline by itself, twenty time-outs for twenty keys.
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testManyCommandsToAHangingServerAreGivenUpAfterOneTimeOut(string $connection): void
     {
@@ -126,7 +126,7 @@ final class RedisFailureTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAnIdleConnectionToAHangingServerIsGivenUpAfterOneTimeOut(string $connection): void
     {
@@ -142,7 +142,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertLessThan(0.9, $took, 'Twice would be a second.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatHangsOrHangsUpWithinAReply(string $connection): void
     {
@@ -176,7 +176,7 @@ final class RedisFailureTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAConnectionThatTheServerClosedWhileItWasIdle(string $connection): void
     {
@@ -193,7 +193,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertSame(['y', $epoch], [self::body($store, 'k'), $store->read(['k'])->epoch]);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatWantsAPassword(string $connection): void
     {
@@ -210,7 +210,7 @@ final class RedisFailureTest extends RedisFixture
     /**
      * A server that does not know what it is told repeats it.
      *
-     * @param class-string<Connection> $connection
+     * @param class-string<RedisConnection> $connection
      */
     #[DataProvider('connections')]
     public function testWhatAServerRepeatsHasNoPassword(string $connection): void
@@ -229,7 +229,7 @@ final class RedisFailureTest extends RedisFixture
     /**
      * Seen to fail: the server's words, with the whole script in them, and no advice.
      *
-     * @param class-string<Connection> $connection
+     * @param class-string<RedisConnection> $connection
      */
     #[DataProvider('connections')]
     public function testACommandThatTheServerDoesNotHave(string $connection): void
@@ -242,7 +242,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertLessThan(300, \strlen($message));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testADatabaseOfItsOwn(string $connection): void
     {
@@ -257,7 +257,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertSame($keys, $this->server->command('DBSIZE'), 'Not into another database either.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAReplicaIsRefused(string $connection): void
     {
@@ -269,7 +269,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertStringContainsString('replica', self::failure(fn() => self::put($store, 'k', null))->getMessage());
     }
 
-    /** @return iterable<string, array{class-string<Connection>, int}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, int}> */
     public static function sizes(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -278,7 +278,7 @@ final class RedisFailureTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('sizes')]
     public function testWithoutMemoryNothingOldStaysAndRemovalsAreDone(string $connection, int $size): void
     {
@@ -324,7 +324,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertTrue(self::put($store, 'set', $new)->done);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAFullServerIsReadOn(string $connection): void
     {
@@ -359,7 +359,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertMatchesRegularExpression('/^warning: larder: (predis|redis):.* did not store a value.*maxmemory/', $log->lines[0]);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatCannotSaveRefusesAndKeepsTheConnection(string $connection): void
     {
@@ -427,7 +427,7 @@ final class RedisFailureTest extends RedisFixture
         self::assertSame('v', self::body($store, 'k'));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatForgotTheScripts(string $connection): void
     {

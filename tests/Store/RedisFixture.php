@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Driver\Redis\PredisConnection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 use Larder\Store\Redis\RedisStore;
 use Larder\System\Failure;
 use Larder\Tests\Support\RedisServer;
@@ -23,7 +23,7 @@ abstract class RedisFixture extends TestCase
 
     protected RedisServer $server;
 
-    /** @return iterable<string, array{class-string<Connection>}> */
+    /** @return iterable<string, array{class-string<RedisConnection>}> */
     public static function connections(): iterable
     {
         if (\extension_loaded('redis')) {
@@ -51,13 +51,13 @@ abstract class RedisFixture extends TestCase
         unset($this->server);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     protected function store(string $connection, ?Endpoint $endpoint = null, string $prefix = 'larder'): RedisStore
     {
         return new RedisStore(new $connection($endpoint ?? $this->server->socketEndpoint()), $prefix);
     }
 
-    protected static function put(RedisStore $store, string $key, ?string $body, string $writer = self::A): Outcome
+    protected static function put(RedisStore $store, string $key, ?string $body, string $writer = self::A): ChangeResult
     {
         return $store->write([new Change($key, $body, $writer, kind: $body === null ? 'd' : 's')])[0];
     }

@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Cache;
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Redis\Script;
 use Larder\Store\Snapshot;
@@ -26,7 +26,7 @@ final class RedisLogTest extends RedisFixture
         $this->server = new RedisServer();
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testATrimmedLogIsAnIncompleteAnswerAndAConflict(string $connection): void
     {
@@ -56,7 +56,7 @@ final class RedisLogTest extends RedisFixture
         self::assertLessThan(10_600, $this->server->command('XLEN', "larder:{$start->epoch}:j"));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testABusyLogKeepsNobodyFromFillingWhatNobodyChanged(string $connection): void
     {
@@ -67,7 +67,7 @@ final class RedisLogTest extends RedisFixture
         self::assertTrue($outcome->done);
     }
 
-    /** @return iterable<string, array{class-string<Connection>, string}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function parts(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -77,7 +77,7 @@ final class RedisLogTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('parts')]
     public function testAnEvictedLogOrIndexIsKnownToBeGone(string $connection, string $part): void
     {
@@ -105,7 +105,7 @@ final class RedisLogTest extends RedisFixture
         self::assertFalse($store->write([new Change('k', 'late', self::A, $now)])[0]->done);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAnOwnChangeHidesNobodyElses(string $connection): void
     {
@@ -146,7 +146,7 @@ final class RedisLogTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testALimitBeyondTheLogsEndIsNotBelieved(string $connection): void
     {
@@ -155,7 +155,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame([false, -1], [$outcome->done, $outcome->position]);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAnEvictedRecordKeepsItsChangeAndALeaseNeedsNone(string $connection): void
     {
@@ -171,7 +171,7 @@ final class RedisLogTest extends RedisFixture
         self::assertGreaterThan($lease, $outcome->position);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAnExpiryIsTheServers(string $connection): void
     {
@@ -192,7 +192,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame([-1, -1], [$left('intent'), $left('large intent')], 'Never evicted by the policies volatile-*.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testMarkersEndLongAfterTheirLastUse(string $connection): void
     {
@@ -223,7 +223,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame([30.0, 30.0, 10.0], [$days('flush'), $days('tag'), $days('alone')], 'And what is read now and then.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testWhatAMarkerThatEndedCoversIsMissing(string $connection): void
     {
@@ -245,7 +245,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame(2, Cache::open($options)->get('tagged'));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testALargeBodyLeavesNothingOnItsWay(string $connection): void
     {
@@ -280,7 +280,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame($body('7'), self::body($store, 'k'));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testALargeBodyThatIsEvictedOnItsWay(string $connection): void
     {
@@ -372,7 +372,7 @@ final class RedisLogTest extends RedisFixture
         self::assertGreaterThan(100, \min($kinds), "seed $seed");
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAReadIsOneCommandAndSoAreChangesThatNothingIsInTheWayOf(string $connection): void
     {
@@ -396,7 +396,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame(['evalsha' => 1], $this->spent($before), 'Opening brings the records with it.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testOnlyWhereOthersWriteAReadAsksForTheJournal(string $connection): void
     {
@@ -423,7 +423,7 @@ final class RedisLogTest extends RedisFixture
         self::assertEquals(['xrange' => 65, 'mget' => 106], $reads(), 'For a while it expects another change.');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testStatsAreASampleOfTheOwnRecords(string $connection): void
     {
@@ -441,7 +441,7 @@ final class RedisLogTest extends RedisFixture
         self::assertSame(100 << 20, $stats['budget']);
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAFullServerEvictsRecordsAndKeepsTheRest(string $connection): void
     {
@@ -458,7 +458,7 @@ final class RedisLogTest extends RedisFixture
         self::assertThat($store->stats()['entries'], self::logicalAnd(self::greaterThan(50), self::lessThan(500)));
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testMoreAtOnceThanTheLogKeeps(string $connection): void
     {
@@ -480,7 +480,7 @@ final class RedisLogTest extends RedisFixture
         $connection = new WatchedRedis($this->server->socketEndpoint());
         $store = new RedisStore($connection, 'larder');
         $changes = \array_map(static fn(int $i): Change => new Change("k$i", null, self::A, kind: 'd'), \range(1, 2_000));
-        self::assertCount(2_000, \array_filter($store->write($changes), static fn(Outcome $outcome): bool => $outcome->done));
+        self::assertCount(2_000, \array_filter($store->write($changes), static fn(ChangeResult $outcome): bool => $outcome->done));
         self::assertLessThan(300, $connection->longest);
     }
 

@@ -4,15 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
+use Larder\Driver\Redis\RedisConnection;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 
 #[RequiresPhpExtension('redis')]
 final class RedisPhpRedisStoreTest extends RedisStoreTestCase
 {
-    protected static function connection(Endpoint $endpoint): Connection
+    protected static function connection(Endpoint $endpoint): RedisConnection
     {
         return new PhpRedisConnection($endpoint);
     }

@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PredisConnection;
+use Larder\Driver\Redis\RedisConnection;
 
 final class RedisPredisStoreTest extends RedisStoreTestCase
 {
-    protected static function connection(Endpoint $endpoint): Connection
+    protected static function connection(Endpoint $endpoint): RedisConnection
     {
         return new PredisConnection($endpoint);
     }

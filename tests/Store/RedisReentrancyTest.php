@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;
@@ -32,7 +32,7 @@ final class RedisReentrancyTest extends RedisFixture
         parent::tearDown();
     }
 
-    /** @return iterable<string, array{class-string<Connection>, string}> */
+    /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function handlers(): iterable
     {
         foreach (self::connections() as $name => [$connection]) {
@@ -42,7 +42,7 @@ final class RedisReentrancyTest extends RedisFixture
         }
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('handlers')]
     public function testNoCallGetsTheReplyOfAnother(string $connection, string $handler): void
     {
@@ -103,7 +103,7 @@ final class RedisReentrancyTest extends RedisFixture
         \trigger_error('heard');
     }
 
-    /** @param class-string<Connection> $connection */
+    /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAConnectionLeftInTheMiddleOfACommandIsNotUsedAgain(string $connection): void
     {
@@ -114,7 +114,7 @@ final class RedisReentrancyTest extends RedisFixture
         $raw = new $connection($this->server->socketEndpoint());
         $first = $raw->ready();
         // As one that was left before it could close itself: two exceptions, one after the other.
-        (new \ReflectionProperty(Connection::class, 'busy'))->setValue($raw, true);
+        (new \ReflectionProperty(RedisConnection::class, 'busy'))->setValue($raw, true);
         self::assertNotSame($first, $raw->ready());
         self::assertSame($first + 1, $raw->ready());
         $clients = $this->server->command('CLIENT', 'LIST');

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
 use Larder\Driver\Redis\Endpoint;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Store;
 use Larder\Tests\Contract\StoreContract;
@@ -21,7 +21,7 @@ abstract class RedisStoreTestCase extends StoreContract
 
     private static ?RedisServer $server = null;
 
-    abstract protected static function connection(Endpoint $endpoint): Connection;
+    abstract protected static function connection(Endpoint $endpoint): RedisConnection;
 
     public static function setUpBeforeClass(): void
     {

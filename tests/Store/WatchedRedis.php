@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store;
 
-use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\RedisConnection;
 use Predis\Command\RawCommand;
 use Predis\Connection\Parameters;
 use Predis\Connection\StreamConnection;
 use Predis\Response\ErrorInterface;
 
 /** A connection to a server whose clock can be set, and that answers late; it counts what is sent. */
-final class WatchedRedis extends Connection
+final class WatchedRedis extends RedisConnection
 {
     /** Milliseconds that its clock is before the real one. */
     public int $offset = 0;

@@ -7,17 +7,17 @@ namespace Larder\Tests\Support;
 use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
+use Larder\Near\Near;
+use Larder\Request\PendingInvalidations;
+use Larder\Request\Request;
+use Larder\Request\Space;
+use Larder\Request\Truth;
 use Larder\Store\Change;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
-use Larder\Tier\Near\Near;
-use Larder\Tier\PendingInvalidations;
-use Larder\Tier\Request;
-use Larder\Tier\Space;
-use Larder\Tier\Truth;
 use Psr\Log\NullLogger;
 
 /** A store with somebody else in each of its moments: before and after a call a closure may do what it likes. */

@@ -9,7 +9,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Console\Support\Text;
 use Larder\System\Failure;
-use Larder\System\Mishaps;
+use Larder\System\IncidentLog;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\WrongUser;
@@ -97,13 +97,13 @@ final class Folder
                 yield Finding::fail('foreign file', $flaw, 'Larder does not open it. Remove it, and find out who could write there.');
             }
         }
-        $lines = Mishaps::of($path);
+        $lines = IncidentLog::of($path);
         if ($lines !== []) {
             yield Finding::warn(
                 'lost files',
                 (\count($lines) === 1 ? '' : \count($lines) . ' times, last ') . \end($lines)
                 . ': the cache started empty, and a process that was using the file may have died (SIGBUS)',
-                'Find the program that empties or removes files there (a clean-up of caches or temporary files, a deployment), and exclude ' . $path . '; then delete ' . Mishaps::FILE . ' in it.',
+                'Find the program that empties or removes files there (a clean-up of caches or temporary files, a deployment), and exclude ' . $path . '; then delete ' . IncidentLog::FILE . ' in it.',
             );
         }
         if (\is_file($path . '/larder.db.damaged')) {

@@ -210,7 +210,7 @@ final class Batch
         return $this->number++;
     }
 
-    private function word(Connection $connection): string
+    private function word(MemcachedConnection $connection): string
     {
         $line = $connection->line();
         // "ERROR" and "CLIENT_ERROR": this process and the server no longer agree where a command begins.

@@ -28,7 +28,7 @@ final class Servers
     /** @var list<string> */
     private readonly array $names;
 
-    /** @var non-empty-list<Connection> */
+    /** @var non-empty-list<MemcachedConnection> */
     private readonly array $connections;
 
     /**
@@ -40,7 +40,7 @@ final class Servers
         $names = $connections = [];
         foreach ($servers as [$host, $port]) {
             $names[] = $host . ':' . $port;
-            $connections[] = new Connection($host, $port, $timeout);
+            $connections[] = new MemcachedConnection($host, $port, $timeout);
         }
         if ($connections === []) {
             throw Failure::because('memcached', 'no server is named; write memcached://host:port');
@@ -87,13 +87,13 @@ final class Servers
         return $best;
     }
 
-    public function at(int $server): Connection
+    public function at(int $server): MemcachedConnection
     {
         return $this->connections[$server] ?? $this->connections[0];
     }
 
     /** A separate socket, for a command that occupies its socket. */
-    public function another(int $server): Connection
+    public function another(int $server): MemcachedConnection
     {
         return clone $this->at($server);
     }

@@ -11,7 +11,7 @@ final class Endpoint
      * @param ?string $socket   absolute path of a unix socket; host, port and tls are then not used
      * @param ?string $user     an ACL user (Redis 6); null: the password alone
      * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
-     * @param float   $timeout  seconds, above zero, for a call, connecting included: see Connection::begin()
+     * @param float   $timeout  seconds, above zero, for a call, connecting included: see RedisConnection::begin()
      * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(

@@ -16,7 +16,7 @@ use Larder\System\Process;
  * many time-outs as the reply has bytes, and one that stops within a value for ever. No other call waits then: a reply after
  * the call's end counts as a failure, which closes the connection. PredisConnection has no such gap.
  */
-final class PhpRedisConnection extends Connection
+final class PhpRedisConnection extends RedisConnection
 {
     /** Replies in one pipeline that share the time-out. */
     private const FEW = 4;

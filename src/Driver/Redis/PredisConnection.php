@@ -16,7 +16,7 @@ use Predis\Response\ErrorInterface;
  * A connection by Predis 3, in plain PHP. Uses Predis's connection without its client, which would send HELLO and CLIENT
  * SETINFO and retry by itself.
  */
-final class PredisConnection extends Connection
+final class PredisConnection extends RedisConnection
 {
     private ?StreamConnection $stream = null;
 

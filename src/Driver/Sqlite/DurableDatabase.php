@@ -17,7 +17,7 @@ final class DurableDatabase
     /** The first version with RETURNING (sqlite.org/lang_returning.html). */
     private const OLDEST = '3.35.0';
 
-    private ?Connection $connection = null;
+    private ?SqliteConnection $connection = null;
 
     /** The file's inode when the connection was opened: what goes into a file that was deleted since is lost. */
     private int $inode = 0;
@@ -39,7 +39,7 @@ final class DurableDatabase
     ) {}
 
     /** @throws Failure|\PDOException */
-    public function connection(): Connection
+    public function connection(): SqliteConnection
     {
         $inode = $this->inode();
 
@@ -51,7 +51,7 @@ final class DurableDatabase
      *
      * @template T
      *
-     * @param \Closure(Connection): T $work
+     * @param \Closure(SqliteConnection): T $work
      *
      * @return T
      *
@@ -72,11 +72,11 @@ final class DurableDatabase
     }
 
     /**
-     * Begins a transaction, which the caller ends by Connection::commit() or rollBack().
+     * Begins a transaction, which the caller ends by SqliteConnection::commit() or rollBack().
      *
      * @throws Failure|\PDOException
      */
-    public function begin(): Connection
+    public function begin(): SqliteConnection
     {
         $connection = $this->connection();
         $connection->begin();
@@ -84,7 +84,7 @@ final class DurableDatabase
         return $connection;
     }
 
-    public function rollBack(Connection $connection): void
+    public function rollBack(SqliteConnection $connection): void
     {
         $connection->rollBack() || $this->close();
     }
@@ -95,24 +95,24 @@ final class DurableDatabase
         $this->connection = null;
     }
 
-    private function open(int $inode): Connection
+    private function open(int $inode): SqliteConnection
     {
         $this->connection = null;
         if ($inode === 0) {
-            Connection::make($this->file, $this->application, $this->schema);
+            SqliteConnection::make($this->file, $this->application, $this->schema);
             $inode = $this->inode();
         }
         $this->inode = $inode;
         $isKept = Process::canKeep();
         $pid = Process::id();
-        Connection::mendModes($this->file);
+        SqliteConnection::mendModes($this->file);
         // The name has all that setUp() sets and that another object may want otherwise.
-        $pdo = Connection::open($this->file, $isKept ? "larder-$pid-$inode-" . Connection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
-        Connection::isKept($pdo) && WalIndex::mend($this->file);
-        Connection::resume($pdo)
-            || Connection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
+        $pdo = SqliteConnection::open($this->file, $isKept ? "larder-$pid-$inode-" . SqliteConnection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
+        SqliteConnection::isKept($pdo) && WalIndex::mend($this->file);
+        SqliteConnection::resume($pdo)
+            || SqliteConnection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
 
-        return $this->connection = new Connection($pdo, $pid, $isKept);
+        return $this->connection = new SqliteConnection($pdo, $pid, $isKept);
     }
 
     /** 0: there is no file. */

@@ -6,10 +6,10 @@ namespace Larder\Page\Files;
 
 use Larder\Cache;
 use Larder\System\Failure;
-use Larder\System\Mirror;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
+use Larder\System\StaticCopies;
 
 /**
  * The files that the web server serves: copies of stored pages that anybody may see, in buckets of time.
@@ -22,7 +22,7 @@ use Larder\System\Quiet;
  *         applied      up to which position of the journal all changes are applied
  *         index        see Index
  *         new-…        files that have no other name yet
- *         …            see Mirror, whose folders are the buckets
+ *         …            see StaticCopies, whose folders are the buckets
  *
  * A file is a copy of what the cache itself answers under the lock. A purger commits to the journal first, then takes the
  * lock and applies what the journal says; so it sees each file that was put there before, and after it nobody puts an
@@ -51,14 +51,14 @@ final class Tree
     private const FAR_LIFE = 60;
 
     private readonly string $state;
-    private readonly Mirror $mirror;
+    private readonly StaticCopies $mirror;
     private readonly Index $index;
     private bool $isPrepared = false;
 
     /** @param Cache $cache whose pages these are */
     public function __construct(private readonly Cache $cache, public readonly string $directory)
     {
-        $this->mirror = new Mirror($directory);
+        $this->mirror = new StaticCopies($directory);
         $this->state = $this->mirror->state;
         $this->index = new Index("$this->state/index");
     }
@@ -72,7 +72,7 @@ final class Tree
     {
         $notes = $cache->mirrors();
 
-        return $notes === null ? [] : \array_map(static fn(string $directory): self => new self($cache, $directory), Mirror::noted($notes));
+        return $notes === null ? [] : \array_map(static fn(string $directory): self => new self($cache, $directory), StaticCopies::noted($notes));
     }
 
     /**
@@ -305,7 +305,7 @@ final class Tree
                 }
             }
         }
-        \array_map(Mirror::sync(...), \array_keys($touched));
+        \array_map(StaticCopies::sync(...), \array_keys($touched));
     }
 
     /** Takes everything out of sight. */

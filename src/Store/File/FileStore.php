@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Larder\Store\File;
 
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalIndex;
 use Larder\Store\Journal\JournalSlice;
-use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
@@ -75,7 +75,7 @@ final class FileStore implements Store
         // The token is the base of the journal's current file. The epoch is checked because it becomes part of a path.
         if (
             $token !== '' && \strlen($epoch) === 16 && \strspn($epoch, '0123456789abcdef') === 16
-            && Journal::unchanged($this->directory, $epoch, (int) $token, $position)
+            && FileJournal::unchanged($this->directory, $epoch, (int) $token, $position)
         ) {
             return new JournalSlice($epoch, $position, $token, true);
         }
@@ -231,10 +231,10 @@ final class FileStore implements Store
      *
      * @throws Failure
      */
-    private function apply(Change $change, mixed $handle, State $state, Journal $log): Outcome
+    private function apply(Change $change, mixed $handle, State $state, FileJournal $log): ChangeResult
     {
         if (!$change->isOf($state->epoch)) {
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
         $key = $change->key;
         $path = $this->path($key);
@@ -248,11 +248,11 @@ final class FileStore implements Store
         if ($conflict !== null || ($change->body !== null && \strlen($change->body) > $this->budget)) {
             $found = $record === null ? null : RecordFile::decode((string) \file_get_contents($path));
             if ($conflict === null) {
-                return Outcome::refused($found[1] ?? null);
+                return ChangeResult::refused($found[1] ?? null);
             }
             [$position, $writer, $kind, $guard] = $conflict;
 
-            return new Outcome(false, $position, $writer, 0, $kind, $found[1] ?? null, $guard);
+            return new ChangeResult(false, $position, $writer, 0, $kind, $found[1] ?? null, $guard);
         }
         [$previous, $writer] = WriteConditions::before($key, $record, $log->cover(Change::ALWAYS));
         $end = $log->end();
@@ -289,7 +289,7 @@ final class FileStore implements Store
             Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $bytes, $files);
         }
 
-        return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);
+        return new ChangeResult(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);
     }
 
     /** @throws Failure after deleting the half-written file */

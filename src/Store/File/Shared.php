@@ -6,8 +6,8 @@ namespace Larder\Store\File;
 
 use Larder\System\Failure;
 use Larder\System\FileLock;
+use Larder\System\IncidentLog;
 use Larder\System\MachineBoot;
-use Larder\System\Mishaps;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
 
@@ -16,7 +16,7 @@ final class Shared
 {
     private readonly FileLock $lock;
     private ?string $boot = null;
-    private ?Journal $log = null;
+    private ?FileJournal $log = null;
     private string $epoch = '';
     private int $opened = 0;
     private string $values = '';
@@ -38,15 +38,15 @@ final class Shared
     }
 
     /** The journal, as far as this process has read it. */
-    public function log(): Journal
+    public function log(): FileJournal
     {
-        return $this->log ??= new Journal($this->directory, $this->epoch);
+        return $this->log ??= new FileJournal($this->directory, $this->epoch);
     }
 
     /**
      * Takes the lock.
      *
-     * @return array{resource, State, Journal} the lock's file, the state, and the journal, read to its end and ready for appends
+     * @return array{resource, State, FileJournal} the lock's file, the state, and the journal, read to its end and ready for appends
      *
      * @throws Failure
      */
@@ -145,7 +145,7 @@ final class Shared
     }
 
     /** The journal, read to its end; takes the lock only if the journal cannot be read without it. */
-    public function follow(): Journal
+    public function follow(): FileJournal
     {
         $state = $this->state();
         $log = $this->log();
@@ -162,7 +162,7 @@ final class Shared
      *
      * @param resource $handle
      *
-     * @return array{State, Journal}
+     * @return array{State, FileJournal}
      *
      * @throws Failure
      */
@@ -184,9 +184,9 @@ final class Shared
         }
 
         if ($state === null && \preg_grep('/^v\./', \scandir($this->directory) ?: []) !== []) {
-            Mishaps::note($this->directory, 'lock was removed or emptied by another program');
+            IncidentLog::note($this->directory, 'lock was removed or emptied by another program');
         } elseif ($state !== null && $this->holds($state)) {
-            Mishaps::note($this->directory, 'the journal was removed, cut short or written over by another program');
+            IncidentLog::note($this->directory, 'the journal was removed, cut short or written over by another program');
         }
 
         return $this->begin($handle);
@@ -197,7 +197,7 @@ final class Shared
      *
      * @param resource $handle
      *
-     * @return array{State, Journal}
+     * @return array{State, FileJournal}
      *
      * @throws Failure
      */
@@ -211,7 +211,7 @@ final class Shared
         }
         $this->boot ??= MachineBoot::id();
         $state = new State(\bin2hex(\random_bytes(8)), 0, -1, JournalFile::HEADER, 0, $this->boot, $this->lock->inode());
-        $log = new Journal($this->directory, $state->epoch);
+        $log = new FileJournal($this->directory, $state->epoch);
         if (!$log->create() || !Sizes::clear($handle)) {
             throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
         }

@@ -46,7 +46,7 @@ final class Healer
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
-        private readonly Journal $log,
+        private readonly MemcachedJournal $log,
         private readonly JournaledWrite $logged,
     ) {}
 

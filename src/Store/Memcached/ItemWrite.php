@@ -25,8 +25,8 @@ final class ItemWrite
     public function __construct(
         private readonly Change $change,
         private readonly string $name,
-        private readonly Parts $parts,
-        Journal $log,
+        private readonly Chunks $parts,
+        MemcachedJournal $log,
     ) {
         $body = $change->body;
         $now = $change->expiry === 0 ? 0 : $log->now();

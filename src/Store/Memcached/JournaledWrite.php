@@ -7,7 +7,7 @@ namespace Larder\Store\Memcached;
 use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 use Larder\System\Failure;
 use Larder\System\Process;
 
@@ -57,7 +57,7 @@ final class JournaledWrite
     /** Unsettled positions after which a writer settles the older half itself: with more than KEPT it could judge nothing. */
     private const LAG = Slot::KEPT >> 1;
 
-    private readonly Past $past;
+    private readonly OthersChanges $past;
 
     /** True while this object settles others' positions, which writes removals: these must not settle in turn. */
     private bool $catchesUp = false;
@@ -66,17 +66,17 @@ final class JournaledWrite
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
-        private readonly Journal $log,
-        private readonly Parts $parts,
+        private readonly MemcachedJournal $log,
+        private readonly Chunks $parts,
         private readonly float $patience,
     ) {
-        $this->past = new Past($log);
+        $this->past = new OthersChanges($log);
     }
 
     /**
      * @param array<int, Change> $changes of one writer and different keys, none of which guards another
      *
-     * @return array<int, Outcome> by the same numbers
+     * @return array<int, ChangeResult> by the same numbers
      *
      * @throws Failure
      */
@@ -123,12 +123,12 @@ final class JournaledWrite
      *
      * @throws Failure
      */
-    public function moved(Change $change, array $items, int $top): ?Outcome
+    public function moved(Change $change, array $items, int $top): ?ChangeResult
     {
         $end = $this->log->end;
         $window = $this->log->window(\max($end, $top - Slot::KEPT), \max($end, $top));
 
-        return (new WriteConditions($this->log, $this->past, $this->parts, $top + 1, $window))->conflict($change, $items);
+        return (new ItemConditions($this->log, $this->past, $this->parts, $top + 1, $window))->conflict($change, $items);
     }
 
     /** Settles the positions of a slow or dead writer, because the journal's end has not moved for long. */
@@ -153,7 +153,7 @@ final class JournaledWrite
     /**
      * @param non-empty-array<int, Change> $changes
      *
-     * @return array<int, Outcome> of the changes that are decided
+     * @return array<int, ChangeResult> of the changes that are decided
      */
     private function round(array $changes): array
     {
@@ -178,7 +178,7 @@ final class JournaledWrite
                 return [];
             }
         }
-        $judge = new WriteConditions($this->log, $this->past, $this->parts, $look->first, $look->window);
+        $judge = new ItemConditions($this->log, $this->past, $this->parts, $look->first, $look->window);
         $outcomes = $accepted = [];
         $entry = 0;
         foreach ($changes as $i => $change) {
@@ -232,7 +232,7 @@ final class JournaledWrite
      * @param non-empty-array<int, Change> $changes
      * @param array<int, int>              $accepted number of a change to its entry in the slot
      *
-     * @return array<int, Outcome> of the accepted changes that are decided
+     * @return array<int, ChangeResult> of the accepted changes that are decided
      */
     private function store(array $changes, array $accepted, WriteSnapshot $look, int $now): array
     {
@@ -242,7 +242,7 @@ final class JournaledWrite
             $change = $changes[$i];
             $writing = new ItemWrite($change, $this->keys->record($change->key), $this->parts, $this->log);
             if ($writing->refused && $change->atomic) {
-                $outcomes[$i] = Outcome::refused();
+                $outcomes[$i] = ChangeResult::refused();
                 unset($accepted[$i]);
                 continue;
             }
@@ -274,15 +274,15 @@ final class JournaledWrite
             $item = $look->items[$changes[$i]->key] ?? null;
             $written[$i]->clean($stored, $item);
             if ($stored && $written[$i]->refused) {
-                $outcomes[$i] = Outcome::refused();
+                $outcomes[$i] = ChangeResult::refused();
             } elseif ($stored) {
                 $kind = $item?->live() === true ? $item->kind : '';
                 // Only this writer's own unused positions lie between this change and the one before.
-                $outcomes[$i] = new Outcome(true, $position, $item->writer ?? '', $item->position ?? 0, $kind, step: $entry - $before);
+                $outcomes[$i] = new ChangeResult(true, $position, $item->writer ?? '', $item->position ?? 0, $kind, step: $entry - $before);
                 $before = $entry;
             } elseif (\str_starts_with($reply, 'SERVER_ERROR')) {
                 $changes[$i]->atomic || $this->remove($changes[$i], $reply);
-                $outcomes[$i] = Outcome::refused();
+                $outcomes[$i] = ChangeResult::refused();
             }
         }
 

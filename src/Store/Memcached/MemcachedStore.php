@@ -7,8 +7,8 @@ namespace Larder\Store\Memcached;
 use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
-use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
@@ -23,11 +23,11 @@ use Larder\System\Process;
  *
  *     MemcachedStore  the interface
  *     Journal           epoch, positions, end; Slot and Window: the announced changes
- *     JournaledWrite    the steps of a write; WriteSnapshot: what it reads, Past: what it knew before, WriteConditions:
+ *     JournaledWrite    the steps of a write; WriteSnapshot: what it reads, OthersChanges: what it knew before, ItemConditions:
  *                       whether it may be made, ItemWrite: writes the item
  *     UnjournaledWrite  leases
  *     Healer            finishes what dead writers left
- *     Item, Parts       a record's item; bodies beyond a megabyte
+ *     Item, Chunks      a record's item; bodies beyond a megabyte
  *     Keys              the names of items
  *     ServerClock       the server's time
  *     Servers, Connection, Batch   sockets and the text protocol; no extension is needed
@@ -47,8 +47,8 @@ final class MemcachedStore implements Store
 
     private readonly Servers $servers;
     private readonly Keys $keys;
-    private readonly Journal $log;
-    private readonly Parts $parts;
+    private readonly MemcachedJournal $log;
+    private readonly Chunks $parts;
     private readonly JournaledWrite $logged;
     private readonly UnjournaledWrite $unlogged;
 
@@ -65,8 +65,8 @@ final class MemcachedStore implements Store
     {
         $this->servers = new Servers($servers, $prefix, $timeout);
         $this->keys = new Keys($prefix);
-        $this->log = new Journal($this->servers, $this->keys);
-        $this->parts = new Parts($this->servers, $this->keys, $this->log->clock);
+        $this->log = new MemcachedJournal($this->servers, $this->keys);
+        $this->parts = new Chunks($this->servers, $this->keys, $this->log->clock);
         $this->logged = new JournaledWrite($this->servers, $this->keys, $this->log, $this->parts, $timeout);
         $this->unlogged = new UnjournaledWrite($this->servers, $this->keys, $this->log, $this->parts, $this->logged, $timeout);
     }
@@ -195,7 +195,7 @@ final class MemcachedStore implements Store
     /**
      * @param array<int, Change> $changes
      *
-     * @return array<int, Outcome>
+     * @return array<int, ChangeResult>
      */
     private function logged(array $changes): array
     {

@@ -7,7 +7,7 @@ namespace Larder\Store\Memcached;
 use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
-use Larder\Store\Outcome;
+use Larder\Store\ChangeResult;
 use Larder\System\Failure;
 use Larder\System\Process;
 
@@ -29,14 +29,14 @@ final class UnjournaledWrite
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
-        private readonly Journal $log,
-        private readonly Parts $parts,
+        private readonly MemcachedJournal $log,
+        private readonly Chunks $parts,
         private readonly JournaledWrite $logged,
         private readonly float $patience,
     ) {}
 
     /** @throws Failure */
-    public function apply(Change $change): Outcome
+    public function apply(Change $change): ChangeResult
     {
         $begun = \hrtime(true);
         for ($try = 0; $try < self::LEAST || ($try < self::TRIES && \hrtime(true) - $begun < $this->patience * 1e9); $try++) {
@@ -52,8 +52,8 @@ final class UnjournaledWrite
         throw Failure::because('memcached', 'other writers were faster each time');
     }
 
-    /** @return ?Outcome null: another writer was faster; try again */
-    private function attempt(Change $change): ?Outcome
+    /** @return ?ChangeResult null: another writer was faster; try again */
+    private function attempt(Change $change): ?ChangeResult
     {
         $name = $this->keys->record($change->key);
         $batch = new Batch($this->servers);
@@ -62,13 +62,13 @@ final class UnjournaledWrite
             return null;
         }
         if (!$change->isOf($this->log->epoch)) {
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
         // Take the version after reading the record, so that it is higher than the record's.
         $next = $batch->increase($this->servers->log, $this->keys->versions(), 1);
         $item = $items[$change->key] ?? null;
         if ($item !== null && $item->live() && $item->position > $change->limit) {
-            return new Outcome(false, $item->position, $item->writer, 0, $item->kind, $this->parts->record($item));
+            return new ChangeResult(false, $item->position, $item->writer, 0, $item->kind, $this->parts->record($item));
         }
         $moved = $this->moved($change);
         if ($moved !== null) {
@@ -101,7 +101,7 @@ final class UnjournaledWrite
             $batch->delete($this->servers->of($name), $name);
             $batch->run();
 
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
 
         if ($reply !== 'STORED') {
@@ -115,11 +115,11 @@ final class UnjournaledWrite
             return $moved;
         }
 
-        return new Outcome(true, $version, $item->live() ? $item->writer : '', $item->live() ? $item->position : 0, $item->live() ? $item->kind : '');
+        return new ChangeResult(true, $version, $item->live() ? $item->writer : '', $item->live() ? $item->position : 0, $item->live() ? $item->kind : '');
     }
 
     /** The conflict of a guard, judged at the journal's end like any other; null: there is none. */
-    private function moved(Change $change): ?Outcome
+    private function moved(Change $change): ?ChangeResult
     {
         if ($change->guards === []) {
             return null;
@@ -130,7 +130,7 @@ final class UnjournaledWrite
         }
         [$items, $top] = $this->read(new Batch($this->servers), $names);
         if ($items === null) {
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
 
         return $this->logged->moved(new Change($change->key, null, $change->writer, guards: $change->guards, strict: true), $items, $top);

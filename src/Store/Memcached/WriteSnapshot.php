@@ -50,12 +50,12 @@ final class WriteSnapshot
     /** @var array<array-key, string> the same, and those of the guards */
     private readonly array $watched;
 
-    /** @param non-empty-array<int, Change> $changes of one writer, whose Past is used */
+    /** @param non-empty-array<int, Change> $changes of one writer, whose OthersChanges are used */
     public function __construct(
         private readonly Servers $servers,
         private readonly Keys $keys,
-        private readonly Journal $log,
-        private readonly Past $past,
+        private readonly MemcachedJournal $log,
+        private readonly OthersChanges $past,
         array $changes,
         public readonly int $last,
     ) {

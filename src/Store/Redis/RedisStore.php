@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Store\Redis;
 
-use Larder\Driver\Redis\Connection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
-use Larder\Store\Outcome;
 use Larder\Store\ReadsOne;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -116,7 +116,7 @@ final class RedisStore implements ReadsOne
     private bool $unswept = false;
 
     /** @param string $prefix any bytes; distinguishes several caches on one server */
-    public function __construct(private readonly Connection $connection, private readonly string $prefix)
+    public function __construct(private readonly RedisConnection $connection, private readonly string $prefix)
     {
         $this->head = $prefix . ':head';
         $this->sweep = $prefix . ':sweep';
@@ -417,11 +417,11 @@ final class RedisStore implements ReadsOne
      * Makes one change by the short way of Script::write(), if it may be one for it. If anything is in its way there, the same
      * call goes the long way.
      *
-     * @return ?Outcome null: nothing was done, and apply() must be asked
+     * @return ?ChangeResult null: nothing was done, and apply() must be asked
      *
      * @throws Failure
      */
-    private function put(Change $change): ?Outcome
+    private function put(Change $change): ?ChangeResult
     {
         $epoch = $this->epoch;
         [$end, $seen] = $this->seen;
@@ -478,7 +478,7 @@ final class RedisStore implements ReadsOne
             try {
                 $reply = $this->evaluate($this->write, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
             } catch (Refused) {
-                return Outcome::refused();
+                return ChangeResult::refused();
             }
         } else {
             $reply = $this->connection->ask($command, $this->connectionNumber);
@@ -489,8 +489,8 @@ final class RedisStore implements ReadsOne
             $this->seen = [$position, "$epoch $at-$nonce"];
 
             return isset($reply[16])
-                ? new Outcome(true, $position, \substr($reply, 48, 12), (int) \substr($reply, 16, 16), isset($reply[16 + Script::HEADER]) ? $reply[60] : '')
-                : new Outcome(true, $position);
+                ? new ChangeResult(true, $position, \substr($reply, 48, 12), (int) \substr($reply, 16, 16), isset($reply[16 + Script::HEADER]) ? $reply[60] : '')
+                : new ChangeResult(true, $position);
         }
         if ($reply === false || $reply === null) {
             return null;
@@ -519,7 +519,7 @@ final class RedisStore implements ReadsOne
      *
      * @param non-empty-list<Change> $changes of one writer
      *
-     * @return non-empty-list<Outcome>
+     * @return non-empty-list<ChangeResult>
      *
      * @throws Failure
      */
@@ -541,7 +541,7 @@ final class RedisStore implements ReadsOne
             foreach ($changes as $i => $change) {
                 // Limits are positions of the epoch that the caller knows. In another epoch they mean nothing.
                 if (($change->epoch !== '' && $change->epoch !== $epoch) || ($this->told !== $epoch && ($change->limit !== Change::ALWAYS || $change->guards !== []))) {
-                    $outcomes[$i] = new Outcome(false, -1);
+                    $outcomes[$i] = new ChangeResult(false, -1);
                     continue;
                 }
                 $asked[] = $i;
@@ -606,7 +606,7 @@ final class RedisStore implements ReadsOne
                     $large = \PHP_INT_MAX;
                     continue;
                 }
-                $outcomes[$asked[0]] = Outcome::refused();
+                $outcomes[$asked[0]] = ChangeResult::refused();
                 break;
             }
             $judged = $this->outcomes($reply, $changes, $asked, $nonce);
@@ -637,7 +637,7 @@ final class RedisStore implements ReadsOne
      * @param non-empty-list<Change> $changes
      * @param non-empty-list<int>    $asked   those that it was asked to make
      *
-     * @return array<int, Outcome> of each that it was asked to make; none: the epoch must be confirmed again
+     * @return array<int, ChangeResult> of each that it was asked to make; none: the epoch must be confirmed again
      */
     private function outcomes(mixed $reply, array $changes, array $asked, string $nonce): array
     {
@@ -658,9 +658,9 @@ final class RedisStore implements ReadsOne
                     $end = $position;
                 }
                 $previous = (int) \substr($word, 17, 16);
-                $outcomes[$i] = new Outcome(true, $position, $previous === 0 ? '' : \substr($word, 33, 12), $previous, $word[45] === ' ' ? '' : $word[45]);
+                $outcomes[$i] = new ChangeResult(true, $position, $previous === 0 ? '' : \substr($word, 33, 12), $previous, $word[45] === ' ' ? '' : $word[45]);
             } else {
-                $outcomes[$i] = $word[0] === '-' ? self::conflict($changes[$i], \array_shift($conflicts)) : Outcome::refused();
+                $outcomes[$i] = $word[0] === '-' ? self::conflict($changes[$i], \array_shift($conflicts)) : ChangeResult::refused();
             }
         }
         if ($end > $this->seen[0]) {
@@ -736,11 +736,11 @@ final class RedisStore implements ReadsOne
     }
 
     /** @param mixed $told of Script::write() */
-    private static function conflict(Change $change, mixed $told): Outcome
+    private static function conflict(Change $change, mixed $told): ChangeResult
     {
         [$position, $writer, $kind, $record, $guard] = (\is_array($told) ? $told : []) + [-1, '', '', null, 0];
 
-        return new Outcome(
+        return new ChangeResult(
             false,
             \is_int($position) ? $position : -1,
             writer: \is_string($writer) ? $writer : '',

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Failure;
 
 /**
@@ -13,7 +13,7 @@ use Larder\System\Failure;
  * A database file, its write-ahead log and its change counter belong together and to one epoch; where one of them is
  * missing or wrong, DatabaseFiles ends the epoch and begins another.
  */
-final class Database extends Connection
+final class Database extends SqliteConnection
 {
     public readonly ChangeLog $changeLog;
 

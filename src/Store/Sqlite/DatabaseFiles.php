@@ -8,8 +8,8 @@ use Larder\Driver\Sqlite\WalIndex;
 use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\FileLock;
+use Larder\System\IncidentLog;
 use Larder\System\MachineBoot;
-use Larder\System\Mishaps;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
 
@@ -25,7 +25,7 @@ use Larder\System\Quiet;
  *                               epochs (sqlite.org/howtocorrupt.html, section 4.2). Its content is the position at
  *                               which the newest epoch began, the epoch, and its change counter's inode.
  *     larder.db.damaged         the last database that was found damaged
- *     mishaps.txt               see Mishaps
+ *     mishaps.txt               see IncidentLog
  */
 final class DatabaseFiles
 {
@@ -204,7 +204,7 @@ final class DatabaseFiles
             \is_file($lock) && \file_put_contents($lock, (int) \file_get_contents($lock) . self::CLEARED);
         });
         if ($keep) {
-            Mishaps::note($this->directory, 'larder.db was damaged: another program or the disk has cut it short or written over it; it is now named larder.db.damaged');
+            IncidentLog::note($this->directory, 'larder.db was damaged: another program or the disk has cut it short or written over it; it is now named larder.db.damaged');
         }
         if ($this->inode() !== 0) {
             throw Failure::because('sqlite', "cannot remove $this->database; give the directory to the user who runs this");
@@ -220,7 +220,7 @@ final class DatabaseFiles
     public function create(MachineBoot $boot): void
     {
         if ($this->isLost()) {
-            Mishaps::note($this->directory, 'larder.db was removed or emptied by another program');
+            IncidentLog::note($this->directory, 'larder.db was removed or emptied by another program');
         }
         $this->clear(false);
         $new = $this->database . '.new';
@@ -286,7 +286,7 @@ final class DatabaseFiles
     /** Notes that the epoch ends because another program has taken what waited in its change log. */
     public function logIsLost(): void
     {
-        Mishaps::note($this->directory, 'a change log was cut short or written over by another program');
+        IncidentLog::note($this->directory, 'a change log was cut short or written over by another program');
     }
 
     /** Creates a file that only this user may read or write. */

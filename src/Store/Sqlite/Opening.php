@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Failure;
 use Larder\System\MachineBoot;
 use Larder\System\Process;
@@ -54,7 +54,7 @@ final class Opening
             return null;
         }
         $pdo = $this->connect($pid, $inode);
-        if (!Connection::isKept($pdo) || $this->files->endIfCut($this->timeout) || !Connection::resume($pdo)) {
+        if (!SqliteConnection::isKept($pdo) || $this->files->endIfCut($this->timeout) || !SqliteConnection::resume($pdo)) {
             return null;
         }
         return $this->database($pdo, $epoch, $bell, $pid, $start);
@@ -74,7 +74,7 @@ final class Opening
             return null;
         }
         $this->files->inspect('-wal', '-shm', '-journal');
-        Connection::mendModes($this->files->database);
+        SqliteConnection::mendModes($this->files->database);
         try {
             $pdo = $this->connect($pid, $inode);
             $this->setUp($pdo);
@@ -96,7 +96,7 @@ final class Opening
      */
     private function current(\PDO $pdo, int $pid, int $inode, MachineBoot $boot): ?Database
     {
-        if (!Schema::isCurrent((int) Connection::text(Connection::value($pdo, 'PRAGMA user_version')))) {
+        if (!Schema::isCurrent((int) SqliteConnection::text(SqliteConnection::value($pdo, 'PRAGMA user_version')))) {
             return null;
         }
         $known = $this->known($pdo);
@@ -124,7 +124,7 @@ final class Opening
             }
             $inode = $this->files->inode();
             $this->files->inspect('', '-wal', '-shm', '-journal');
-            Connection::mendModes($this->files->database);
+            SqliteConnection::mendModes($this->files->database);
             try {
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
@@ -153,7 +153,7 @@ final class Opening
     {
         // The name contains the process id, because a fork must not share the connection, the inode, because the file may be
         // replaced, and the time-out, which nobody looks at again.
-        return Connection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION . '-' . Connection::milliseconds($this->timeout) : null);
+        return SqliteConnection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION . '-' . SqliteConnection::milliseconds($this->timeout) : null);
     }
 
     private function isPersistent(): bool
@@ -164,7 +164,7 @@ final class Opening
     /** @throws Failure|\PDOException */
     private function setUp(\PDO $pdo): void
     {
-        Connection::setUp($pdo, Schema::APPLICATION, $this->timeout, self::logPages($this->budget));
+        SqliteConnection::setUp($pdo, Schema::APPLICATION, $this->timeout, self::logPages($this->budget));
     }
 
     /** Pages of the write-ahead log after which SQLite copies it into the database: a quarter of the budget, at most 4 MB. */
@@ -179,7 +179,7 @@ final class Opening
         $known = [];
         foreach ($pdo->query('SELECT name, value FROM m', \PDO::FETCH_NUM) ?: [] as $row) {
             \assert(\is_array($row));
-            $known[Connection::text($row[0])] = Connection::text($row[1]);
+            $known[SqliteConnection::text($row[0])] = SqliteConnection::text($row[1]);
         }
 
         return $known;

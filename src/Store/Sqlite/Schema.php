@@ -14,7 +14,7 @@ use Larder\System\Failure;
  *         outside the journal (a lease) has a negative `pos`: minus its version. New positions and versions count on
  *         from the last and the first row, so these two are never deleted.
  *     m   facts about the whole: epoch, where it began (start), the greatest position whose row has been deleted
- *         (horizon, see Past), the boot and the file it belongs to, the hands and marks of the Sweeper.
+ *         (horizon, see DeletedRows), the boot and the file it belongs to, the hands and marks of the Sweeper.
  *
  * `sum` is the body's CRC-32: SQLite notices a damaged page only where its structure is.
  *
@@ -30,7 +30,7 @@ final class Schema
 
     /**
      * Grows whenever a process of the previous release would misuse the tables: such a process must neither read nor write
-     * a database of this release. Version 2: floors (see Past). Version 3: judged changes in the change log. Version 4:
+     * a database of this release. Version 2: floors (see DeletedRows). Version 3: judged changes in the change log. Version 4:
      * sets after a miss there. Version 5: checksums. Version 6: a change log that says where it ends.
      */
     public const VERSION = 6;

@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Driver\Sqlite\Connection;
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
-use Larder\Store\Outcome;
 use Larder\Store\ReadsOne;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
@@ -22,7 +22,7 @@ use Larder\System\Process;
  *
  * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening opens one,
  * DatabaseFiles knows the directory's files, SqliteWatch and ChangeCounter tell cheaply whether anything changed, ChangeLog
- * holds changes that wait to be applied, Sweeper keeps the budget, Past knows of deleted rows, Schema has the tables. Nothing
+ * holds changes that wait to be applied, Sweeper keeps the budget, DeletedRows knows of deleted rows, Schema has the tables. Nothing
  * here knows what a body means, chooses the directory, or checks its owner.
  *
  * The table is the journal: it holds each key's last change, even a removal, until the Sweeper deletes old removals (the
@@ -332,7 +332,7 @@ final class SqliteStore implements Appending, ReadsOne
         $row = $database->find(self::GET, $key);
 
         return match (true) {
-            $row === false || $row[0] === null => Past::floors(Connection::text($database->rows(self::FLOORS)[0][0] ?? ''))[$key[0]],
+            $row === false || $row[0] === null => DeletedRows::floors(SqliteConnection::text($database->rows(self::FLOORS)[0][0] ?? ''))[$key[0]],
             $row[2] === Writing::HELD => null,
             default => $row[1],
         };
@@ -366,7 +366,7 @@ final class SqliteStore implements Appending, ReadsOne
     public function write(array $changes): array
     {
         if (!isset($changes[1])) {
-            /** @var non-empty-list<Outcome> */
+            /** @var non-empty-list<ChangeResult> */
             return $this->commit($changes, $this->timeout);
         }
         $outcomes = $part = [];
@@ -382,7 +382,7 @@ final class SqliteStore implements Appending, ReadsOne
         }
         $part === [] || \array_push($outcomes, ...$this->commit($part, $this->timeout));
 
-        /** @var non-empty-list<Outcome> */
+        /** @var non-empty-list<ChangeResult> */
         return $outcomes;
     }
 
@@ -407,7 +407,7 @@ final class SqliteStore implements Appending, ReadsOne
     /**
      * @param list<Change> $changes
      *
-     * @return list<Outcome>
+     * @return list<ChangeResult>
      */
     private function commit(array $changes, float $timeout): array
     {
@@ -538,7 +538,7 @@ final class SqliteStore implements Appending, ReadsOne
         if ($floors !== '') {
             foreach ($keys as $key) {
                 if (!isset($records[$key]) && Markers::is($key)) {
-                    $floor = Past::floors($floors)[$key[0]];
+                    $floor = DeletedRows::floors($floors)[$key[0]];
                     $floor > 0 && $records[$key] = Markers::at($floor);
                 }
             }

@@ -89,7 +89,7 @@ final class Sweeper
         $flushed = $written && $this->flush()[1] > 0;
         if ($mark || $sweep || $flushed || $pages > $this->limit) {
             $database->begin();
-            $past = new Past($database);
+            $past = new DeletedRows($database);
             $mark && $this->mark($used);
             if ($sweep) {
                 // One caller in RARELY counts for all.
@@ -115,7 +115,7 @@ final class Sweeper
      *
      * @param int $most rows to check; the next call continues behind them
      */
-    public function makeRoom(Past $past, int $most = self::AT_MOST): void
+    public function makeRoom(DeletedRows $past, int $most = self::AT_MOST): void
     {
         if ($this->pages() <= $this->limit) {
             return;
@@ -173,7 +173,7 @@ final class Sweeper
      * Deletes expired records, old removals, the rows of released leases, and markers of tags that are older than every
      * entry. The caller has a transaction open.
      */
-    public function sweep(Past $past): void
+    public function sweep(DeletedRows $past): void
     {
         $now = Clock::now();
         $hand = $this->known('sweep');
@@ -199,7 +199,7 @@ final class Sweeper
                     $past->delete($id, $position, $writer, $key, $isMarker || $alive === 0);
                 } elseif ($isOver || $isMarker) {
                     $isOver && $alive === 1 && !$isMarker && $this->empty($past, $id, $key);
-                    $dead += Past::weight($key);
+                    $dead += DeletedRows::weight($key);
                 }
             }
             if (\count($rows) < self::BATCH) {
@@ -227,7 +227,7 @@ final class Sweeper
         return $this->numbers('flush');
     }
 
-    private function removeCovered(Past $past, int $most): void
+    private function removeCovered(DeletedRows $past, int $most): void
     {
         [$hand, $until, $again] = $this->flush();
         $end = $this->end();
@@ -276,7 +276,7 @@ final class Sweeper
      * Deletes the oldest removals and markers, until these take no more than their part of the budget. Flush markers come
      * last: only after a whole turn over all rows, and only down to twice that part.
      */
-    private function forget(Past $past, int $most): void
+    private function forget(DeletedRows $past, int $most): void
     {
         $part = \intdiv($this->budget, Markers::SHARE);
         [$hand, $turn] = $this->numbers('forget');
@@ -310,10 +310,10 @@ final class Sweeper
         return $kind === 'm' || $kind === 'c';
     }
 
-    private function empty(Past $past, int $id, string $key): void
+    private function empty(DeletedRows $past, int $id, string $key): void
     {
         $this->database->change(self::EMPTY, $id);
-        $past->weigh(Past::weight($key));
+        $past->weigh(DeletedRows::weight($key));
     }
 
     /** @param array<array-key, true> $used */

@@ -6,8 +6,8 @@ namespace Larder\Store\Sqlite;
 
 use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Markers;
-use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\System\Clock;
 use Larder\System\Failure;
@@ -41,12 +41,12 @@ final class Writing
     private array $guards = [];
 
     /** What this transaction knows of deleted rows; null: not read yet. */
-    private ?Past $past = null;
+    private ?DeletedRows $past = null;
 
     /** Position of the last flush in this transaction. */
     private int $flush = 0;
 
-    /** Bytes added in rows without an entry, and not noted yet (Past). */
+    /** Bytes added in rows without an entry, and not noted yet (DeletedRows). */
     public int $dead = 0;
 
     /** One in this many commits checks the length of the write-ahead log. */
@@ -80,7 +80,7 @@ final class Writing
      * @param list<Change> $changes
      * @param float                  $timeout seconds
      *
-     * @return ?list<Outcome>
+     * @return ?list<ChangeResult>
      *
      * @throws \PDOException|Failure
      */
@@ -191,7 +191,7 @@ final class Writing
             if ($limit === Change::ALWAYS || ($limit >= $start && ($writers[$key] ?? $writer) === $writer)) {
                 $held = $rows->put($i, $key, ++$end, $writer, $change->kind, $change->expiry, $body);
                 if ($body === null) {
-                    $this->dead += Past::weight($key);
+                    $this->dead += DeletedRows::weight($key);
                     $this->unchecked += 100 + \strlen($key);
                 } else {
                     $this->unchecked += 100 + \strlen($key) + \strlen($body);
@@ -262,7 +262,7 @@ final class Writing
     }
 
     /** Whether what stands in the way of a set has its payload. */
-    private static function isSame(Change $change, Outcome $conflict): bool
+    private static function isSame(Change $change, ChangeResult $conflict): bool
     {
         $there = $conflict->kind === 's' ? $conflict->record->body ?? '' : '';
 
@@ -278,13 +278,13 @@ final class Writing
         $drop->bindValue(3, Appending::NOBODY);
         $drop->bindValue(4, $kind);
         $drop->execute();
-        $this->dead += Past::weight($key);
+        $this->dead += DeletedRows::weight($key);
     }
 
-    private function apply(Change $change): Outcome
+    private function apply(Change $change): ChangeResult
     {
         if (!$change->isOf($this->database->epoch)) {
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
         $key = $change->key;
         [$end, $position, $writer, $kind, $expiry, $alive, $used] = $this->find($key);
@@ -302,10 +302,10 @@ final class Writing
             ($known > $change->limit && ($change->strict || !$change->logged || $writer !== $change->writer))
             || ($used === self::HELD && $isThere && !$change->strict && $change->logged)
         ) {
-            return new Outcome(false, $known, $writer, 0, $kind, $this->record($key));
+            return new ChangeResult(false, $known, $writer, 0, $kind, $this->record($key));
         }
         if ($known === 0 && $logged && $this->isForgotten($change->limit, $end, $change->strict ? '' : $change->writer)) {
-            return new Outcome(false, -1);
+            return new ChangeResult(false, -1);
         }
         foreach ($change->guards as $guard => $limit) {
             if ($limit >= $end) {
@@ -317,7 +317,7 @@ final class Writing
             [, $position, $who, $what] = $this->guards[$guard] ??= $this->find($guard);
             $last = \abs($position);
             if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end, $change->writer)) {
-                return new Outcome(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($key), $guard);
+                return new ChangeResult(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($key), $guard);
             }
         }
         $body = $change->body;
@@ -335,15 +335,15 @@ final class Writing
         unset($this->guards[$key]);
         $isDead = $body === null || $tooLarge || self::isMarker($change->kind);
         if ($isDead !== ($position !== 0 && ($alive === 0 || self::isMarker($kind)))) {
-            $this->dead += $isDead ? Past::weight($key) : -Past::weight($key);
+            $this->dead += $isDead ? DeletedRows::weight($key) : -DeletedRows::weight($key);
         }
         if ($isDead && $change->kind === 'm' && $body !== null && \str_starts_with($key, 'f:')) {
             $this->flush = $next;
         }
 
         return $tooLarge
-            ? Outcome::refused()
-            : new Outcome(true, $next, $known === 0 ? '' : $writer, $known, $isThere ? $kind : '');
+            ? ChangeResult::refused()
+            : new ChangeResult(true, $next, $known === 0 ? '' : $writer, $known, $isThere ? $kind : '');
     }
 
     private function bind(\PDOStatement $put, Change $change, int $position, ?string $body, string $kind): void
@@ -383,9 +383,9 @@ final class Writing
         return $limit > 0 && $limit < $end && $limit < $this->past()->horizon($writer);
     }
 
-    private function past(): Past
+    private function past(): DeletedRows
     {
-        return $this->past ??= new Past($this->database);
+        return $this->past ??= new DeletedRows($this->database);
     }
 
     private static function isMarker(string $kind): bool

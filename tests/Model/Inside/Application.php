@@ -7,15 +7,15 @@ namespace Larder\Tests\Model\Inside;
 use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
+use Larder\Near\ApcuNear;
+use Larder\Near\StoreNear;
+use Larder\Request\PendingInvalidations;
+use Larder\Request\Request;
+use Larder\Request\RequestHistory;
+use Larder\Request\Space;
+use Larder\Request\Truth;
 use Larder\System\FailureLog;
 use Larder\Tests\Model\Machine;
-use Larder\Tier\Near\ApcuNear;
-use Larder\Tier\Near\StoreNear;
-use Larder\Tier\PendingInvalidations;
-use Larder\Tier\Request;
-use Larder\Tier\RequestHistory;
-use Larder\Tier\Space;
-use Larder\Tier\Truth;
 use Psr\Log\NullLogger;
 
 /**

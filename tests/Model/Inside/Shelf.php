@@ -6,10 +6,10 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalIndex;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
-use Larder\Store\Outcome;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\WriteConditions;
@@ -75,13 +75,13 @@ final class Shelf
     /**
      * @param list<Change> $changes
      *
-     * @return list<Outcome>
+     * @return list<ChangeResult>
      */
     public function write(array $changes): array
     {
         $this->applyWaiting('');
 
-        return \array_map(fn(Change $change): Outcome => $change->isOf($this->epoch()) ? $this->apply($change) : new Outcome(false, -1), $changes);
+        return \array_map(fn(Change $change): ChangeResult => $change->isOf($this->epoch()) ? $this->apply($change) : new ChangeResult(false, -1), $changes);
     }
 
     /** Takes a change, as Store\Appending describes it. */
@@ -134,7 +134,7 @@ final class Shelf
         return $settled;
     }
 
-    private static function isSame(Change $change, Outcome $conflict): bool
+    private static function isSame(Change $change, ChangeResult $conflict): bool
     {
         return $change->bounded !== null && $conflict->kind === 's' && \substr($conflict->record->body ?? '', -$change->payload) === \substr((string) $change->body, -$change->payload);
     }
@@ -186,7 +186,7 @@ final class Shelf
         return $text;
     }
 
-    private function apply(Change $change): Outcome
+    private function apply(Change $change): ChangeResult
     {
         $key = $change->key;
         $record = $this->records[$key] ?? null;
@@ -194,7 +194,7 @@ final class Shelf
         $judge = new WriteConditions(fn(string $key): ?Record => $this->records[$key] ?? null, static fn(): JournalIndex => $known);
         $conflict = $judge->conflict($change, $record);
         if ($conflict !== null) {
-            return new Outcome(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
+            return new ChangeResult(false, $conflict[0], $conflict[1], 0, $conflict[2], $record, $conflict[3]);
         }
         [$previous, $writer] = WriteConditions::before($key, $record, $known);
         if ($change->logged) {
@@ -210,7 +210,7 @@ final class Shelf
         }
         $this->news++;
 
-        return new Outcome(true, $position, $writer, $previous);
+        return new ChangeResult(true, $position, $writer, $previous);
     }
 
     private function known(): JournalIndex

@@ -6,8 +6,8 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
-use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
 use Larder\System\Failure;
 use Larder\Tests\Model\Machine;
@@ -42,7 +42,7 @@ final class ShelfStore implements Appending
 
     public function write(array $changes): array
     {
-        /** @var non-empty-list<Outcome> $outcomes */
+        /** @var non-empty-list<ChangeResult> $outcomes */
         $outcomes = $this->ask('write', $changes);
         $this->late = [];
 

@@ -6,8 +6,8 @@ namespace Larder\Tests\Model\Inside;
 
 use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
-use Larder\Store\Outcome;
 use Larder\Store\Snapshot;
 use Larder\Store\Sqlite\ChangeCounter;
 use Larder\Store\Sqlite\ChangeLog;
@@ -58,7 +58,7 @@ final class SqliteSteps implements Appending
 
     public function write(array $changes): array
     {
-        /** @var non-empty-list<Outcome> */
+        /** @var non-empty-list<ChangeResult> */
         return $this->commit($changes);
     }
 
@@ -85,7 +85,7 @@ final class SqliteSteps implements Appending
     /**
      * @param list<Change> $changes
      *
-     * @return list<Outcome>
+     * @return list<ChangeResult>
      */
     private function commit(array $changes): array
     {
@@ -106,7 +106,7 @@ final class SqliteSteps implements Appending
                 Machine::step('db.land', $late, $mark);
             }
         }
-        /** @var list<Outcome> $outcomes */
+        /** @var list<ChangeResult> $outcomes */
         $outcomes = Machine::step('db.change', $changes);
         foreach ($outcomes as $outcome) {
             $outcome->done && $this->counter->ring();

@@ -27,11 +27,11 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function table(): array
     {
-        $judge = 'Tier\ConflictTable';
+        $judge = 'Request\ConflictTable';
 
         return [
             'a fill is stored over a change' => [
-                ['Tier\Writer' => [
+                ['Request\Writer' => [
                     '$history->limit($key, $reference), $entry->expiry, $this->view->guards' => 'Change::ALWAYS, $entry->expiry, $this->view->guards',
                 ]],
                 ['reads and fills', 'writes and sets'], [0, 1], 'none', false,
@@ -74,15 +74,15 @@ final class Mutants
     {
         return [
             'the near tier keeps what changed' => [
-                ['Tier\Near\ApcuNear' => ['if ($changed > $position && self::position(\apcu_fetch($this->prefix . $key)) < $changed) {' => 'if ($position < 0) {']],
+                ['Near\ApcuNear' => ['if ($changed > $position && self::position(\apcu_fetch($this->prefix . $key)) < $changed) {' => 'if ($position < 0) {']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
             'the near tier takes what was read before it followed the log' => [
-                ['Tier\Near\ApcuNear' => [': \max($state[2], $state[4])' => ': $state[4]']],
+                ['Near\ApcuNear' => [': \max($state[2], $state[4])' => ': $state[4]']],
                 ['reads and fills', 'writes, deletes, refreshes'], [0, 0], 'apcu', false,
             ],
             'the near tier is not told of the journal' => [
-                ['Tier\View' => ['|| $this->near->follow($changes)' => '|| true']],
+                ['Request\View' => ['|| $this->near->follow($changes)' => '|| true']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
         ];
@@ -96,27 +96,27 @@ final class Mutants
 
         return [
             'a flush does not guard fills' => [
-                ['Tier\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ([$key, ...$entry->tags] as $each) {']],
+                ['Request\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Request\Writer' => [$known => 'foreach ([$key, ...$entry->tags] as $each) {']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'a tag does not guard fills' => [
-                ['Tier\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Tier\Writer' => [$known => 'foreach ([$key, ...$space->flushes] as $each) {']],
+                ['Request\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Request\Writer' => [$known => 'foreach ([$key, ...$space->flushes] as $each) {']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
             ],
             'a flush does not hide what was stored before' => [
-                ['Tier\Reader' => ['$record->position <= $this->view->floor($space, $swaps)' => 'false']],
+                ['Request\Reader' => ['$record->position <= $this->view->floor($space, $swaps)' => 'false']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', true,
             ],
             'a tag does not hide what was stored before' => [
-                ['Tier\View' => ['if ($this->at($tag, $swaps) >= $position) { return false; }' => '']],
+                ['Request\View' => ['if ($this->at($tag, $swaps) >= $position) { return false; }' => '']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', true,
             ],
             'a near copy is not asked for its flush' => [
-                ['Tier\Reader' => ['$position > $this->view->floor($space) && !$entry->expired' => '!$entry->expired']],
+                ['Request\Reader' => ['$position > $this->view->floor($space) && !$entry->expired' => '!$entry->expired']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
             ],
             'a marker that was forgotten counts as none' => [
-                ['Tier\View' => ['if ($position === 0 && $this->truth->store->forgets()) {' => 'if (false) {']],
+                ['Request\View' => ['if ($position === 0 && $this->truth->store->forgets()) {' => 'if (false) {']],
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', true, true,
             ],
             'a marker is made anew at zero' => [
@@ -124,11 +124,11 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', true,
             ],
             'a marker that is made anew hides who moved it before' => [
-                ['Tier\View' => ['$history->learnMarkers($changes, $this->writer);' => '']],
+                ['Request\View' => ['$history->learnMarkers($changes, $this->writer);' => '']],
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
             ],
             'a fill is judged before its markers are made anew' => [
-                ['Tier\Writer' => [
+                ['Request\Writer' => [
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
                     'continue; } $changes[] = new Change(' => 'continue; } $this->view->precede($space, $entry); $changes[] = new Change(',
                 ]],
@@ -140,7 +140,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function own(): array
     {
-        $counts = ['Tier\Writer' => [self::OWN => 'if (false) {']];
+        $counts = ['Request\Writer' => [self::OWN => 'if (false) {']];
         $mutants = [];
         foreach (['deletes', 'sets', 'flushes', 'invalidates'] as $change) {
             $mutants["a computation is stored over an own change: $change"] = [$counts, ["remembers; meanwhile $change", $change === 'invalidates' ? 'fills tagged' : 'reads and fills'], [0, 1], 'none', false];
@@ -152,11 +152,11 @@ final class Mutants
                 $counts, ['remembers; meanwhile in a transaction: sets', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a computation is judged by the beginning of another in it' => [
-                ['Tier\Remember' => ['$this->leases->release($name) : null, $reference, $moment)' => '$this->leases->release($name) : null, $view->history->reference($name)[1], $moment)']],
+                ['Request\Remember' => ['$this->leases->release($name) : null, $reference, $moment)' => '$this->leases->release($name) : null, $view->history->reference($name)[1], $moment)']],
                 ['remembers; meanwhile another fails', 'writes and deletes'], [0, 1], 'none', false,
             ],
             'a fill is judged by the beginning of a computation after it' => [
-                ['Tier\Writer' => [
+                ['Request\Writer' => [
                     '$this->pending[$key] = [$space, $entry, $reference, $moment];' => '$this->pending[$key] = [$space, $entry, PHP_INT_MAX, $moment];',
                     'foreach ($fills as $key => [$space, $entry, $reference, $moment]) {' => 'foreach ($fills as $key => [$space, $entry, $reference, $moment]) { $reference = min($reference, $history->reference($key)[1]);',
                 ]],
@@ -174,23 +174,23 @@ final class Mutants
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'an intent ends without a change' => [
-                ['Tier\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->view->writer, logged: false)]) !== null;'],
+                ['Request\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->view->writer, logged: false)]) !== null;'],
                     'Store\WriteConditions' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a counter is stored without comparing' => [
-                ['Tier\Writer' => ['$record->position ?? $snapshot->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
+                ['Request\Writer' => ['$record->position ?? $snapshot->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
                 ['increments', 'increments'], [0, 1], 'none', false,
             ],
             'a lease is given back before the value is stored' => [
-                ['Tier\Writer' => [
+                ['Request\Writer' => [
                     'return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]) === 1;'
                         => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry, $reference, $moment]], []) === 1;',
                 ]],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
             'a lease keeps nobody from computing' => [
-                ['Tier\Leases' => ['if ($record !== null && $this->stands($record)) { return false; }' => '']],
+                ['Request\Leases' => ['if ($record !== null && $this->stands($record)) { return false; }' => '']],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],
         ];
@@ -204,22 +204,22 @@ final class Mutants
 
         return [
             'what was read is not compared with the epoch that is known' => [
-                ['Tier\Reader' => [
+                ['Request\Reader' => [
                     'if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {' => 'if (false) {',
                     '|| $snapshot->epoch !== $this->history->epoch ? null : $entry;' => '? null : $entry;',
                 ]],
                 ['fills tagged', 'writes, invalidates', 'begins anew'], [0, 1], 'none', true, true,
             ],
             'a marker is taken of another epoch' => [
-                ['Tier\View' => ['if ($snapshot === null || $snapshot->epoch === $this->history->epoch) {' => 'if (true) {']],
+                ['Request\View' => ['if ($snapshot === null || $snapshot->epoch === $this->history->epoch) {' => 'if (true) {']],
                 ['reads and fills', 'writes, flushes', 'begins anew'], [0, 1], 'apcu', true,
             ],
             'a fill of an epoch that is over is stored' => [
-                ['Tier\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => '); $keys[] = $key;']],
+                ['Request\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => '); $keys[] = $key;']],
                 $fills, [0, 1], 'none', false,
             ],
             'a fill is stored in the epoch that asking for its tag has shown' => [
-                ['Tier\Writer' => [
+                ['Request\Writer' => [
                     'epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;',
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
                     '$entry->expiry, $this->view->guards($space, $entry, $reference),' => '$entry->expiry, $this->view->precede($space, $entry) ? $this->view->guards($space, $entry, $reference) : [],',
@@ -227,23 +227,23 @@ final class Mutants
                 $tagged, [0, 1], 'none', false, true,
             ],
             'a set of an epoch that is over is stored' => [
-                ['Tier\Writer' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,', '$change->epoch = $epoch;' => '']],
+                ['Request\Writer' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,', '$change->epoch = $epoch;' => '']],
                 ['reads and sets', 'writes and deletes', 'begins anew'], [0, 1], 'none', false,
             ],
             'the first change of a set is not judged' => [
-                ['Tier\Writer' => ['$change->limit = $limit; $change->guards' => '$change->guards']],
+                ['Request\Writer' => ['$change->limit = $limit; $change->guards' => '$change->guards']],
                 ['reads and sets', 'writes and deletes'], [0, 1], 'none', false,
             ],
             'no flush is in the way of the first change of a set' => [
-                ['Tier\Writer' => ['$change->guards = \array_fill_keys($markers, $limit);' => '']],
+                ['Request\Writer' => ['$change->guards = \array_fill_keys($markers, $limit);' => '']],
                 ['reads and sets', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'an intent that is lost with its epoch counts as ended' => [
-                ['Tier\Intents' => ['$done = $this->writer->invalidate([$key], $space); } $this->ended($key);' => '$done = true; } $this->ended($key);']],
+                ['Request\Intents' => ['$done = $this->writer->invalidate([$key], $space); } $this->ended($key);' => '$done = true; } $this->ended($key);']],
                 ['intends, writes', 'reads and fills', 'begins anew'], [0, 1], 'none', false,
             ],
             'the near tier goes on into another epoch' => [
-                ['Tier\Near\ApcuNear' => ['if ($epoch !== $changes->epoch || !$changes->complete) { if' => 'if ($epoch === $changes->epoch && !$changes->complete) { if']],
+                ['Near\ApcuNear' => ['if ($epoch !== $changes->epoch || !$changes->complete) { if' => 'if ($epoch === $changes->epoch && !$changes->complete) { if']],
                 $fills, [0, 1], 'apcu', true,
             ],
         ];
@@ -252,7 +252,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function transactions(): array
     {
-        $transaction = 'Tier\Transaction';
+        $transaction = 'Request\Transaction';
 
         return [
             'an intent in a transaction ends at the set' => [
@@ -271,7 +271,7 @@ final class Mutants
                 ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a marker of a dead writer counts as settled' => [
-                ['Tier\View' => ['$standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX' => '$position', '$this->history->change($key);' => '']],
+                ['Request\View' => ['$standing !== [] && Intent::live($standing) ? $position : \PHP_INT_MAX' => '$position', '$this->history->change($key);' => '']],
                 ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'what is read in a transaction counts as read when it was' => [
@@ -296,7 +296,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function failures(): array
     {
-        $truth = 'Tier\Truth';
+        $truth = 'Request\Truth';
         $away = ['reads and fills', 'writes and deletes', 'is away'];
 
         return [
@@ -321,7 +321,7 @@ final class Mutants
                 ['reads, modifies, writes', 'writes and sets', 'is away'], [0, 1], 'none', true,
             ],
             'a flush that fails is not kept' => [
-                ['Tier\Writer' => ['$markers, ), $markers);' => '$markers, ));']],
+                ['Request\Writer' => ['$markers, ), $markers);' => '$markers, ));']],
                 ['reads and fills', 'writes, flushes', 'is away'], [0, 1], 'none', true,
             ],
             'what is pending is forgotten before it is applied' => [
@@ -338,7 +338,7 @@ final class Mutants
                 $away, [0, 0], 'none', false,
             ],
             'a fill waits although the deletion after it failed, and is not judged by it' => [
-                [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;'], 'Tier\Writer' => [
+                [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;'], 'Request\Writer' => [
                     '$waited[$key] = isset($this->pending[$key]); unset($this->pending[$key]);' => '$waited[$key] = isset($this->pending[$key]);',
                     'foreach ($keys as $i => $key) { $this->gone($key, $space);' => 'foreach ($keys as $i => $key) { if ($outcomes !== null) { unset($this->pending[$key]); } $this->gone($key, $space);',
                     self::OWN => 'if (false) {',
@@ -352,7 +352,7 @@ final class Mutants
     public static function log(): array
     {
         $shelf = 'Tests\Model\Inside\Shelf';
-        $writer = 'Tier\Writer';
+        $writer = 'Request\Writer';
         $since = 'public function since(string $epoch, int $position): JournalSlice { $this->applyWaiting(\'\');';
 
         return [
@@ -410,7 +410,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, bool, int}> without the near tier */
     public static function disk(): array
     {
-        $disk = 'Tier\Near\StoreNear';
+        $disk = 'Near\StoreNear';
         $first = 'if ($changes->list !== [] && !$this->writeState($epoch, $position, $token)) { continue; }';
 
         return [

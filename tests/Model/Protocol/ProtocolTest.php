@@ -19,7 +19,7 @@ use PHPUnit\Framework\TestCase;
 final class ProtocolTest extends TestCase
 {
     /** The locks of near tiers are no files here. */
-    private const DOUBLES = ['System\FileLock' => 'Lock', 'Tier\PendingInvalidations' => 'Pending'];
+    private const DOUBLES = ['System\FileLock' => 'Lock', 'Request\PendingInvalidations' => 'Pending'];
 
     /** Requests in the middle of which the truth tier loses everything. */
     private const BEGINS_ANEW = [
@@ -38,7 +38,7 @@ final class ProtocolTest extends TestCase
     ];
 
     /** Two that follow the log at once refuse each other; how often they try again is bounded sooner here. */
-    private const SHORTER = ['Tier\Near\StoreNear' => ['TRIES = 5' => 'TRIES = 2']];
+    private const SHORTER = ['Near\StoreNear' => ['TRIES = 5' => 'TRIES = 2']];
 
     private static ?Copy $copy = null;
 

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Store\File;
 
 use Larder\Store\Change;
+use Larder\Store\File\FileJournal;
 use Larder\Store\File\FileStore;
-use Larder\Store\File\Journal;
 use Larder\Store\File\JournalFile;
 use Larder\Store\File\State;
 use Larder\Store\Journal\JournalIndex;
@@ -279,12 +279,12 @@ final class JournalTest extends TestCase
     public function testAnUnknownFileIsNotTheLog(): void
     {
         $path = $this->directory->path;
-        $log = new Journal($path, self::EPOCH);
+        $log = new FileJournal($path, self::EPOCH);
         self::assertFalse($log->follow(new State(self::EPOCH, 0, -1, 0, 0, '', 0)));
         self::assertTrue($log->create());
         self::assertTrue($log->follow(new State(self::EPOCH, 0, -1, JournalFile::HEADER, 0, '', 0)));
         \rename("$path/log." . self::EPOCH . '.0', "$path/log.fedcba9876543210.0");
-        self::assertFalse((new Journal($path, 'fedcba9876543210'))->follow(new State('fedcba9876543210', 0, -1, 0, 0, '', 0)));
+        self::assertFalse((new FileJournal($path, 'fedcba9876543210'))->follow(new State('fedcba9876543210', 0, -1, 0, 0, '', 0)));
     }
 
     private function base(string $path): int

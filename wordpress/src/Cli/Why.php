@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Cli;
 
 use Larder\Console\Support\Text;
-use Larder\Tier\InvalidKey;
+use Larder\Request\InvalidKey;
 
 /** `wp larder why`. */
 final class Why

@@ -1,0 +1,383 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Redis;
+
+use Larder\System\Failure;
+use Larder\System\Process;
+use Larder\System\Quiet;
+
+/**
+ * One connection to a server, opened on first use and never shared with another process.
+ *
+ * A connection never reconnects in the middle of a call: by then the same address may lead to a restarted server with older
+ * data. Only ready() opens a new connection, and then returns a new number.
+ *
+ * Any failure closes the connection, so that a late answer never passes for the next command's. If a connection is in the
+ * middle of a command (a signal handler threw, or uses the cache), no other call uses it: ready() opens another.
+ *
+ * A forked child leaves its parent's connection alone. Only over TLS, PHP itself ends the session on it when the child ends
+ * (ext/openssl/xp_ssl.c, php_openssl_sockop_close): then the parent's next call fails, and the one after it connects anew.
+ */
+abstract class RedisConnection
+{
+    /**
+     * Nanoseconds without use after which ready() tests a connection: servers close idle ones (redis.conf, "timeout"), and a
+     * write on a closed one would count as lost.
+     */
+    private const IDLE = 1_000_000_000;
+
+    /**
+     * @var list<?object> the parent's library objects, kept so that no destructor ends the parent's session
+     * @phpstan-ignore property.onlyWritten
+     */
+    private static array $parents = [];
+
+    private bool $open = false;
+    /** True from a command until the last of its replies. */
+    private bool $busy = false;
+    private int $number = 0;
+    private int $process = 0;
+    /** hrtime() of the last use: of its beginning or its end. */
+    public int $used = 0;
+    /** Nanoseconds. */
+    protected readonly int $timeout;
+    /** hrtime() at which the round trip under way must have ended. */
+    protected int $until = 0;
+    /** Whether it may have less than the whole time-out, or the last one had. */
+    protected bool $isShort = false;
+    /** hrtime() at which the call must have ended that began last: see begin(). */
+    private int $end = 0;
+    private readonly bool $forks;
+
+    // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
+    // An exception or a reply tells the same.
+    final public function __construct(protected readonly Endpoint $endpoint)
+    {
+        $this->forks = Process::forks();
+        $this->timeout = (int) ($endpoint->timeout * 1e9);
+    }
+
+    /**
+     * Begins a call: all its round trips together have one time-out. Who begins one before each call may rely on that; who never
+     * does has a time-out for each round trip.
+     */
+    final public function begin(): void
+    {
+        $this->end = (int) \hrtime(true) + $this->timeout;
+    }
+
+    /** Seconds, above zero, that the round trip under way has left. */
+    final protected function left(): float
+    {
+        return \max(0.001, ($this->until - (int) \hrtime(true)) / 1e9);
+    }
+
+    /** Begins a round trip. */
+    private function start(): void
+    {
+        $now = (int) \hrtime(true);
+        $this->until = $this->end > $now ? $this->end : $now + $this->timeout;
+        $this->isShort = true;
+    }
+
+    /**
+     * Connects, by $until. Throws the library's exceptions.
+     *
+     * @return bool whether the greeting has been said
+     */
+    abstract protected function open(): bool;
+
+    /**
+     * Sends all commands at once and reads all replies, by $until as far as the library can.
+     *
+     * @param non-empty-list<non-empty-list<string>> $commands
+     * @param int                                    $attempts so many of the first commands may be refused
+     *
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for a refused command
+     *                     that may be refused
+     *
+     * @throws Failure for every other error reply
+     * @throws Refused
+     */
+    abstract protected function exchange(#[\SensitiveParameter] array $commands, int $attempts): array;
+
+    /**
+     * Sends one command and reads its reply, by $until as far as the library can.
+     *
+     * @param non-empty-list<string> $command
+     *
+     * @return mixed null for a script that the server does not know (NOSCRIPT)
+     *
+     * @throws Failure for every other error reply
+     */
+    protected function exchangeOne(#[\SensitiveParameter] array $command): mixed
+    {
+        return $this->exchange([$command], 0)[0];
+    }
+
+    /** Forgets the library's object and returns it. */
+    abstract protected function release(): ?object;
+
+    /** Closes an object that release() returned. */
+    abstract protected function shut(object $handle): void;
+
+    /** Whether this exception is the library's, about a failure between it and the server. */
+    abstract protected function isFailure(\Throwable $e): bool;
+
+    /**
+     * Makes sure that this process has a connection of its own.
+     *
+     * @return int the connection's number: a different number than last time means a new connection
+     *
+     * @throws Failure
+     */
+    final public function ready(): int
+    {
+        // The usual case, without a call of this class.
+        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Process::id())) {
+            return $this->number;
+        }
+        if ($this->busy && $this->isOpen()) {
+            // A call that still waits for replies holds the old library object, and reads them there.
+            $this->open = false;
+            $this->release();
+        } elseif ($this->isOpen()) {
+            if ($this->isAlive()) {
+                return $this->number;
+            }
+        } elseif ($this->open) {
+            self::$parents[] = $this->release();
+            $this->open = false;
+        }
+        $this->connect();
+
+        return $this->number;
+    }
+
+    /** Whether this process has a connection of its own, as far as it knows without asking the server. */
+    final public function isOpen(): bool
+    {
+        return $this->open && $this->process === Process::id();
+    }
+
+    /**
+     * Runs commands on the connection of the last ready(), in one round trip.
+     *
+     * @param non-empty-list<non-empty-list<string>> $commands
+     * @param int                                    $attempts so many of the first commands may be refused; later ones notice
+     *                                                         that
+     *
+     * @return list<mixed> a reply each; null for a script that the server does not know (NOSCRIPT), and for a refused command
+     *                     that may be refused
+     *
+     * @throws Failure
+     * @throws Refused      one of the first was refused because the server is full; the others may have been executed
+     */
+    final public function run(array $commands, int $attempts = 0): array
+    {
+        if (!$this->open || ($this->forks && $this->process !== Process::id())) {
+            throw $this->failure('the connection was lost');
+        }
+        $this->busy = true;
+        Quiet::begin();
+        try {
+            // Inside the try, since a signal handler may throw right after it.
+            $this->start();
+            $replies = $attempts === 0 && \count($commands) === 1 ? [$this->exchangeOne($commands[0])] : $this->exchange($commands, $attempts);
+            $this->used = (int) \hrtime(true);
+            if ($this->used > $this->until + $this->timeout) {
+                throw $this->late();
+            }
+        } catch (\Throwable $e) {
+            $this->close();
+            throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
+        } finally {
+            Quiet::end();
+        }
+        $this->busy = false;
+
+        return $replies;
+    }
+
+    /**
+     * Does what ready() and run() do for one command, as long as the connection is the one with this number.
+     *
+     * @param non-empty-list<string> $command
+     * @param bool                   $begins  whether a call begins by it; false: it belongs to the one that begin() began
+     *
+     * @return mixed the reply, null for a script that the server does not know; false: nothing was sent, call ready() first
+     *
+     * @throws Failure
+     */
+    final public function ask(array $command, int $number, bool $begins = true): mixed
+    {
+        $now = (int) \hrtime(true);
+        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Process::id())) {
+            return false;
+        }
+        $this->busy = true;
+        Quiet::begin();
+        try {
+            if ($begins) {
+                $this->until = $this->end = $now + $this->timeout;
+            } else {
+                $this->start();
+            }
+            $reply = $this->exchangeOne($command);
+            if (\hrtime(true) > $this->until + $this->timeout) {
+                throw $this->late();
+            }
+        } catch (\Throwable $e) {
+            $this->close();
+            throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
+        } finally {
+            Quiet::end();
+        }
+        $this->used = $now;
+        $this->busy = false;
+
+        return $reply;
+    }
+
+    /** Disconnects; the next ready() connects anew. Drops a parent's connection without sending anything. */
+    final public function close(): void
+    {
+        if (!$this->open) {
+            return;
+        }
+        $ours = $this->isOpen();
+        $this->open = false;
+        $handle = $this->release();
+        if (!$ours) {
+            self::$parents[] = $handle;
+        } elseif ($handle !== null) {
+            Quiet::begin();
+            try {
+                $this->shut($handle);
+            } catch (\Throwable $e) {
+                if (!$this->isFailure($e)) {
+                    throw $e;
+                }
+            } finally {
+                Quiet::end();
+            }
+        }
+    }
+
+    /**
+     * Closes this connection when the request ends if that happens in the middle of a command (out of time or memory): PHP must
+     * not keep it, nor the server block for it any longer.
+     */
+    final protected function closeIfCutOff(): void
+    {
+        // It lives until then: whatever else the request had may be gone.
+        \register_shutdown_function(function (): void {
+            $this->busy && $this->close();
+        });
+    }
+
+    /**
+     * The failure of a call whose replies have come long after its end, so that the server counts as one that does not answer:
+     * the next calls leave it alone for a while. Not at once after the end, for a busy machine may have held up this process
+     * and not the answer.
+     */
+    private function late(): Failure
+    {
+        return $this->failure('no answer within ' . $this->endpoint->timeout . ' s');
+    }
+
+    final public function failure(string $what, ?\Throwable $cause = null): Failure
+    {
+        $told = $cause === null ? '' : $cause->getMessage();
+        if ($told !== $this->endpoint->withoutPassword($told)) {
+            // The message contains the cause's.
+            $what .= ' (' . $told . ')';
+            $cause = null;
+        }
+
+        return Failure::because($this->name(), $this->endpoint->withoutPassword($what), $cause);
+    }
+
+    /** The failure for an error reply, with advice. */
+    final public function refusal(string $error): Failure
+    {
+        $kind = \strstr($error . ' ', ' ', true);
+        if ($kind === 'ERR' && \str_contains($error, 'unauthenticated')) {
+            // Before AUTH a server takes only a few arguments a command (networking.c, processMultibulkBuffer).
+            $kind = 'NOAUTH';
+        }
+        if (\str_contains($error, 'unknown command')) {
+            // The server repeats the arguments: of EVAL that is a whole script.
+            $error = \explode(', with args', $error)[0];
+            $kind = 'unknown';
+        }
+        $advice = match ($kind) {
+            'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
+            'unknown' => '; remove its rename-command from the server\'s configuration',
+            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
+            'READONLY' => '; this is a replica, name the primary instead',
+            'MISCONF' => '; the server cannot save to its disk',
+            'MOVED', 'ASK', 'CLUSTERDOWN', 'CROSSSLOT' => '; Redis Cluster is not supported',
+            default => '',
+        };
+
+        return ErrorReply::because($this->name(), $this->endpoint->withoutPassword('the server refused: ' . $error . $advice));
+    }
+
+    private function name(): string
+    {
+        return 'Redis at ' . $this->endpoint->name();
+    }
+
+    /** The failure for a library's exception: some error replies come as exceptions, with the server's text. */
+    private function translate(string $what, \Throwable $e): Failure
+    {
+        return \preg_match('/^[A-Z]{2,} /', $e->getMessage()) === 1
+            ? $this->refusal($e->getMessage())
+            : $this->failure($what, $e);
+    }
+
+    private function connect(): void
+    {
+        $this->open = $this->busy = true;
+        $this->process = Process::id();
+        Quiet::begin();
+        try {
+            $this->start();
+            $greeting = $this->open() ? [] : $this->endpoint->greeting();
+            if ($greeting !== []) {
+                // Nothing limits the look-up of a name, so the call may be over its time.
+                $this->start();
+                $this->exchange($greeting, 0);
+            }
+        } catch (\Throwable $e) {
+            $this->close();
+            $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for this name?' : '');
+            throw $this->isFailure($e) ? $this->translate($what, $e) : $e;
+        } finally {
+            Quiet::end();
+        }
+        ++$this->number;
+        $this->used = (int) \hrtime(true);
+        $this->busy = false;
+    }
+
+    /** False: the server has closed the connection meanwhile. A server that does not answer in time is a failure. */
+    private function isAlive(): bool
+    {
+        $start = \hrtime(true);
+        try {
+            $this->run([['PING']]);
+
+            return true;
+        } catch (Failure $e) {
+            if (\hrtime(true) - $start > $this->endpoint->timeout * 5e8) {
+                throw $e;
+            }
+
+            return false;
+        }
+    }
+}

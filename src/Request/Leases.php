@@ -1,0 +1,243 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Request;
+
+use Larder\Store\Change;
+use Larder\Store\Record;
+use Larder\System\ProcessId;
+
+/**
+ * Takes and releases leases. A lease is the right to compute a key, until a deadline.
+ *
+ * A lease is a record of its own in the truth tier: `l<deadline ms> <process> <key waited for>`. A process takes it by
+ * compare-and-swap, and it does not enter the journal. It ends when it is released, when its deadline passes, or when
+ * another process on the same machine finds its process dead.
+ */
+final class Leases
+{
+    /** How far a chain of processes that wait for one another is followed. */
+    private const CHAIN = 16;
+
+    /** @var array<string, int> leases held by this process: entry key to the lease record's version */
+    private array $held = [];
+
+    /** @var array<string, array{\WeakReference<self>, string}> by writer: the objects that hold leases, and their process */
+    private static array $holders = [];
+
+    public function __construct(
+        private readonly Truth $truth,
+        /** The versions in $held belong to its epoch. */
+        public readonly RequestHistory $history,
+        private readonly string $writer,
+    ) {}
+
+    /**
+     * Takes the lease of an entry's key if nobody holds it and nobody has changed the entry since it was read. The caller
+     * then need not read the entry again.
+     *
+     * @param int $position at which the entry was read
+     *
+     * @return bool false: not taken; call take() to learn why
+     */
+    public function takeUnchanged(string $key, int $milliseconds, int $position): bool
+    {
+        $outcome = $this->truth->write([$this->change($key, $milliseconds, '', 0, [$key => $position])])[0] ?? null;
+        if ($outcome === null || !$outcome->done) {
+            return false;
+        }
+        $this->note($key, $outcome->position);
+
+        return true;
+    }
+
+    /** Takes the lease of an entry's key if nobody holds it. Null: the truth tier does not answer. */
+    public function take(string $key, int $milliseconds): ?bool
+    {
+        $version = 0;
+        // Try once for a free lease and once more over a dead holder's. A process that loses both races gives up.
+        for ($try = 0; $try < 2; $try++) {
+            $outcomes = $this->truth->write([$this->change($key, $milliseconds, '', $version)]);
+            if ($outcomes === null) {
+                return null;
+            }
+            if ($outcomes[0]->done) {
+                $this->note($key, $outcomes[0]->position);
+
+                return true;
+            }
+            $record = $outcomes[0]->record;
+            if ($record !== null && $this->stands($record)) {
+                return false;
+            }
+            $version = $record->position ?? \max(0, $outcomes[0]->position);
+        }
+
+        return false;
+    }
+
+    private function note(string $key, int $version): void
+    {
+        $this->held[$key] = $version;
+        self::$holders[$this->writer] = [\WeakReference::create($this), ProcessId::current()];
+    }
+
+    /** Whether this process is the one that renews a value whose bounded life has ended: it takes the lease. */
+    public function renews(string $key, int $milliseconds): bool
+    {
+        return isset($this->held[$key]) || $this->take($key, $milliseconds) === true;
+    }
+
+    public function holds(string $key): bool
+    {
+        return isset($this->held[$key]);
+    }
+
+    /** Whether this process computes anything, through this object or another. */
+    public function holdsAny(): bool
+    {
+        return self::$holders !== [] && self::here() !== [];
+    }
+
+    /** @return array<string, self> by writer: the objects of this process that hold leases; leases taken before a fork are the parent's */
+    private static function here(): array
+    {
+        $here = [];
+        foreach (self::$holders as $writer => [$reference, $process]) {
+            $leases = $process === ProcessId::current() ? $reference->get() : null;
+            if ($leases === null) {
+                unset(self::$holders[$writer]);
+            } else {
+                $here[$writer] = $leases;
+            }
+        }
+
+        return $here;
+    }
+
+    /** The change that releases a lease, to be written together with the value; null: this process does not hold it. */
+    public function release(string $key): ?Change
+    {
+        if (!isset($this->held[$key])) {
+            return null;
+        }
+        $version = $this->held[$key];
+        unset($this->held[$key]);
+        if ($this->held === []) {
+            unset(self::$holders[$this->writer]);
+        }
+
+        return new Change(Space::lease($key), null, $this->writer, $version, logged: false, strict: true, epoch: $this->history->epoch);
+    }
+
+    /**
+     * The keys to keep until the store is back if this release fails: otherwise everybody waits until the lease's deadline.
+     * The right to make a marker is not among them: it ends soon by itself.
+     *
+     * @return list<string>
+     */
+    public static function kept(Change $release): array
+    {
+        return \str_starts_with($release->key, 'l:') ? [$release->key] : [];
+    }
+
+    /** Releases a lease in a write of its own, when there is no value to write with it. */
+    public function giveBack(string $key): void
+    {
+        $change = $this->release($key);
+        if ($change !== null) {
+            $this->truth->write([$change], self::kept($change));
+        }
+    }
+
+    /** @return list<Change> */
+    public function releaseAll(): array
+    {
+        $changes = [];
+        foreach (\array_keys($this->held) as $key) {
+            $change = $this->release($key);
+            if ($change !== null) {
+                $changes[] = $change;
+            }
+        }
+
+        return $changes;
+    }
+
+    /** Forgets all leases: in a forked child they are its parent's, and a new epoch of the store has none. */
+    public function forget(): void
+    {
+        $this->held = [];
+        unset(self::$holders[$this->writer]);
+    }
+
+    public function stands(Record $record): bool
+    {
+        $parts = \explode(' ', \substr($record->body, 1), 3);
+
+        return \count($parts) === 3 && (int) $parts[0] > $this->truth->now() && !ProcessId::isKnownDead($parts[1]);
+    }
+
+    /**
+     * Writes into this process's leases that it waits for $key ('': for none any more), so that processes that wait for each
+     * other can notice it.
+     */
+    public function waitFor(string $key, int $milliseconds): void
+    {
+        foreach (self::here() as $leases) {
+            $leases->say($key, $milliseconds);
+        }
+    }
+
+    private function say(string $key, int $milliseconds): void
+    {
+        foreach ($this->held as $mine => $version) {
+            $outcomes = $this->truth->write([$this->change($mine, $milliseconds, $key, $version)]);
+            if ($outcomes !== null && $outcomes[0]->done) {
+                $this->held[$mine] = $outcomes[0]->position;
+            }
+        }
+    }
+
+    /**
+     * Whether waiting for $key would close a circle: its computer waits, directly or through others, for a key that this
+     * process computes, through this object or another.
+     */
+    public function wouldDeadlock(string $key): bool
+    {
+        $here = self::here();
+        for ($i = 0; $i < self::CHAIN && $key !== ''; $i++) {
+            if (isset($this->held[$key])) {
+                return true;
+            }
+            $lease = Space::lease($key);
+            $record = $this->truth->read([$lease])?->records[$lease] ?? null;
+            [, $process, $key] = \explode(' ', $record->body ?? '', 3) + ['', '', ''];
+            // A lease of this process: not of another thread in it, nor of its parent.
+            if ($record !== null && isset($here[$record->writer]) && $process === ProcessId::current()) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** @param array<string, int> $guards */
+    private function change(string $key, int $milliseconds, string $waits, int $version, array $guards = []): Change
+    {
+        $deadline = $this->truth->now() + $milliseconds;
+
+        return new Change(
+            Space::lease($key),
+            'l' . $deadline . ' ' . ProcessId::current() . ' ' . $waits,
+            $this->writer,
+            $version,
+            $deadline,
+            $guards,
+            logged: false,
+            strict: true,
+            epoch: $this->history->epoch,
+        );
+    }
+}

@@ -1,0 +1,217 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Request;
+
+use Larder\Codec\Entry;
+use Larder\Store\Snapshot;
+use Larder\System\Process;
+use Larder\System\Signals;
+
+/**
+ * remember(): one process computes a key for all processes that miss it.
+ *
+ * The computing process writes the value and releases the lease in one step, as soon as it has the value. The others
+ * poll for both in one read, with growing pauses of at most MAXIMUM_PAUSE. A process that computes one key and waits for
+ * another says so in its lease. If waiting would close a circle, it computes the second key itself.
+ */
+final class Remember
+{
+    private const MINIMUM_PAUSE = 500;
+    private const MAXIMUM_PAUSE = 15000;
+
+    /** @param int $lease milliseconds */
+    public function __construct(
+        private readonly View $view,
+        private readonly Reader $reader,
+        private readonly Writer $writer,
+        private readonly Truth $truth,
+        private readonly Leases $leases,
+        private readonly int $lease,
+    ) {}
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
+     * @param int                    $own     position at which this request changed the key: older near copies do not count
+     */
+    public function value(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, int $own): mixed
+    {
+        // A signal handler may run, and throw, while this process computes or waits, but not between taking a lease and
+        // noting it.
+        $held = Signals::hold();
+        $view = $this->view;
+        $lease = Space::lease($name);
+        $changes = $view->changes;
+        $entry = $this->reader->near($name, $space, $own);
+        $snapshot = $entry === null ? $this->reader->read([$name, $lease], $space) : null;
+        if ($snapshot !== null) {
+            $entry = $this->reader->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+        }
+        if ($entry !== null) {
+            $value = $this->keep($copies, $key, $entry, $changes, $found);
+            if ($found) {
+                if (!$entry->stale($this->truth->now())) {
+                    return $value;
+                }
+                // The soft expiry has passed: one process renews the value, the others get the old one at once. The copy
+                // is dropped so that the next call asks again.
+                $copies->drop($key);
+                if ($this->leases->holds($name) || $this->leases->take($name, $this->lease) !== true) {
+                    return $value;
+                }
+
+                return $this->compute($name, $key, $space, $copies, $compute, $wrap, true);
+            }
+        }
+        if ($this->leases->holds($name)) {
+            // This process holds the lease: it asks from within its own computation, or was chosen to renew the value.
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+        }
+
+        if ($snapshot !== null && ($view->isHeld($name) || $this->reader->isUnsure($name, $snapshot->records[$name] ?? null, $space, false))) {
+            // While an intent stands nothing is served that others store, so it is no use to wait for them.
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+        }
+
+        // A flush marker that is newer than what was read, as one just made anew, would stop the value from being stored.
+        if ($snapshot !== null && !isset($snapshot->records[$lease]) && $view->floor($space) <= $snapshot->at
+            && $this->leases->takeUnchanged($name, $this->lease, $snapshot->at)) {
+            return $this->compute($name, $key, $space, $copies, $compute, $wrap, true, $snapshot);
+        }
+        $taken = isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) ? false : null;
+
+        return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
+    }
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap
+     * @param ?bool                  $taken   false: another process holds the lease
+     */
+    private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
+    {
+        $view = $this->view;
+        $lease = Space::lease($name);
+        $end = \hrtime(true) + $this->lease * 1000000;
+        $pause = self::MINIMUM_PAUSE;
+        $told = false;
+        try {
+            do {
+                $taken ??= $this->leases->take($name, $this->lease);
+                if ($taken !== false) {
+                    break;
+                }
+                if ($this->leases->holdsAny()) {
+                    if (!$told) {
+                        $told = true;
+                        $this->leases->waitFor($name, $this->lease);
+                    }
+                    if ($this->leases->wouldDeadlock($name)) {
+                        $taken = null;
+                        break;
+                    }
+                }
+                do {
+                    Signals::letIn(static fn() => Process::pause($pause + \random_int(0, $pause >> 2)));
+                    $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
+                    if ($pause === self::MAXIMUM_PAUSE) {
+                        // The holder may have failed to release its lease: then the release is a pending invalidation.
+                        $this->truth->catchUp();
+                    }
+                    $changes = $view->changes;
+                    $snapshot = $this->reader->read([$name, $lease], $space);
+                    $record = $snapshot?->records[$name] ?? null;
+                    $entry = $snapshot === null || $record === null ? null : $this->reader->valid($name, $record, $snapshot, $space);
+                    if ($snapshot !== null && $record !== null && $entry !== null && !$entry->outlived($this->truth->now())) {
+                        $value = $this->keep($copies, $key, $entry, $changes, $found);
+                        if ($found) {
+                            $view->history->hit($name, $record->position, $entry->sure !== 0);
+
+                            return $value;
+                        }
+                    }
+                } while (isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) && \hrtime(true) < $end);
+                $taken = null;
+            } while (\hrtime(true) < $end);
+        } finally {
+            if ($told) {
+                $this->leases->waitFor('', $this->lease);
+            }
+        }
+
+        return $this->compute($name, $key, $space, $copies, $compute, $wrap, $this->leases->holds($name));
+    }
+
+    /**
+     * @param \Closure(): mixed      $compute
+     * @param \Closure(mixed): Entry $wrap
+     * @param bool                   $release this call took the lease, and releases it together with the value
+     * @param ?Snapshot              $missed  a read that missed the key, if nobody has changed the key between it and the lease
+     */
+    private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release, ?Snapshot $missed = null): mixed
+    {
+        $view = $this->view;
+        $changes = $view->changes;
+        $snapshot = $missed ?? $this->reader->read([$name], $space);
+        if ($snapshot !== null) {
+            $record = $snapshot->records[$name] ?? null;
+            $entry = $release && $missed === null && $record !== null ? $this->reader->valid($name, $record, $snapshot, $space) : null;
+            if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
+                // Another process stored it between the last read and the lease.
+                $value = $this->keep($copies, $key, $entry, $changes, $found);
+                if ($found) {
+                    $view->history->hit($name, $record->position, $entry->sure !== 0);
+                    $this->leases->giveBack($name);
+
+                    return $value;
+                }
+            }
+            // The value is computed from what the database shows now, so it is judged from this position, not from an
+            // earlier read's.
+            $reference = $view->history->anew($name, $snapshot->at);
+        } else {
+            [, $reference] = $view->history->reference($name);
+        }
+        $process = Process::id();
+        $moment = $view->history->watch();
+        $entry = null;
+        try {
+            $value = Signals::letIn($compute);
+            $entry = $wrap($value);
+        } finally {
+            // An exception, or the end of a fiber that nobody resumes. Handlers wait again, so none of theirs ends this early.
+            if ($entry === null && $release && Process::id() === $process) {
+                $this->leases->giveBack($name);
+            }
+        }
+        if (Process::id() !== $process) {
+            // A child that was forked in the computation: its parent holds the lease, and stores its own value.
+            return $value;
+        }
+        if ($view->history->isFrozen() && !$space->cacheOnly) {
+            // Meanwhile a database transaction has begun: the value may come from rows that are never committed.
+            $release && $this->leases->giveBack($name);
+
+            return $value;
+        }
+        if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment)
+            || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
+            $copies->keepValue($key, $value, $entry);
+        }
+
+        return $value;
+    }
+
+    /** The entry's value. Keeps it as a copy, unless a destructor or signal handler has changed anything since the read. */
+    private function keep(RequestTier $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
+    {
+        $value = $copies->put($key, $entry, $found);
+        if ($changes !== $this->view->changes) {
+            $copies->drop($key);
+        }
+
+        return $value;
+    }
+}

@@ -1,0 +1,273 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Request;
+
+use Larder\Codec\Codec;
+use Larder\Codec\EntrySigner;
+use Larder\Near\Near;
+use Larder\Store\Store;
+use Larder\System\Process;
+use Larder\System\Signals;
+
+/**
+ * Holds everything that one request works with. Begins its view, and commits its fills before its response ends.
+ */
+final class Request
+{
+    public readonly View $view;
+
+    // Made on first use: a request that only reads from memory needs none of these.
+    public ?Reader $reader = null;
+    private ?Writer $writer = null;
+    private ?Intents $intents = null;
+    private ?Remember $remember = null;
+    /** Whether this process may be forked: if not, $reader may be used as it is. */
+    public readonly bool $forks;
+    private int $process;
+
+    /** The open database transaction, if any. */
+    public ?Transaction $transaction = null;
+
+    /** @var array<int, \WeakReference<self>> the objects whose request ends with PHP's */
+    private static array $open = [];
+
+    /** Calls of the truth tier when the request ended last. */
+    private int $ended = 0;
+    private static bool $registered = false;
+
+    /**
+     * @param int     $lease milliseconds that a computation may take
+     * @param bool    $lazy  see View
+     * @param ?string $local see Cache::local()
+     */
+    public function __construct(
+        public readonly Truth $truth,
+        private readonly ?Near $near,
+        /** Null: records are not signed. */
+        private readonly ?EntrySigner $signer,
+        public readonly Codec $codec,
+        private readonly int $lease,
+        /** Which tier the truth is: near, disk or far. */
+        public readonly string $last,
+        bool $lazy = false,
+        public readonly ?string $local = null,
+    ) {
+        $this->forks = Process::forks();
+        $this->process = $this->forks ? Process::id() : 0;
+        $this->view = new View($truth, $near, $lazy);
+        if (!self::$registered) {
+            self::$registered = true;
+            \register_shutdown_function(self::shutdown(...));
+        }
+        self::$open[\spl_object_id($this)] = \WeakReference::create($this);
+    }
+
+    public function __destruct()
+    {
+        $this->finish();
+        unset(self::$open[\spl_object_id($this)]);
+    }
+
+    /** Applies the changes that this request has appended, so that the truth tier shows them and their verdicts are known. */
+    public function land(): void
+    {
+        $this->writer?->land();
+    }
+
+    /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
+    public function conflicts(): array
+    {
+        return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
+    }
+
+    /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
+    public function apart(): self
+    {
+        return new self($this->truth->apart(), $this->near, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
+    }
+
+    /** Each call of the application gets the reader here for its first read. */
+    public function reader(): Reader
+    {
+        if ($this->forks && Process::id() !== $this->process) {
+            $this->noticeFork();
+        }
+
+        if ($this->reader !== null) {
+            return $this->reader;
+        }
+        \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
+
+        return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
+    }
+
+    /** Each call of the application gets the writer here for its first write. */
+    public function writer(): Writer
+    {
+        $this->noticeFork();
+        $this->view->isBegun || $this->view->start();
+        if ($this->writer === null) {
+            $this->writer = new Writer($this->view, $this->reader(), $this->truth);
+        }
+
+        return $this->writer;
+    }
+
+    public function intents(): Intents
+    {
+        $writer = $this->writer();
+
+        return $this->intents ??= new Intents($this->view, $this->reader(), $this->truth, $writer);
+    }
+
+    /** A set or delete of the key has ended this request's intent on it, if it had one. */
+    public function ended(string $key): void
+    {
+        $this->intents?->ended($key);
+    }
+
+    public function remember(): Remember
+    {
+        $writer = $this->writer();
+
+        return $this->remember ??= new Remember($this->view, $this->reader(), $writer, $this->truth, $this->view->leases(), $this->lease);
+    }
+
+    /** Called by a get whose time has come: see View::$due. */
+    public function check(Space $space, int $now): void
+    {
+        $this->noticeFork();
+        $space->cacheOnly || $this->transaction?->check();
+        if ($now >= $this->view->renewal) {
+            $this->renew();
+        }
+    }
+
+    public function begin(): void
+    {
+        $writer = $this->writer();
+        $this->transaction?->check();
+        $this->transaction ??= new Transaction($this->view, $writer, $this->intents());
+        $this->transaction->begin();
+    }
+
+    public function rollBackTo(): void
+    {
+        $this->noticeFork();
+        $this->transaction?->check();
+        $this->transaction?->rollBackTo();
+    }
+
+    /** @return bool false: the truth tier could not record everything */
+    public function end(bool $committed): bool
+    {
+        $this->noticeFork();
+        $this->transaction?->check();
+
+        return $this->close($committed);
+    }
+
+    private function close(bool $committed): bool
+    {
+        $transaction = $this->transaction;
+        if ($transaction === null) {
+            return true;
+        }
+        $done = $committed ? $transaction->commit() : $transaction->rollBack();
+        if ($done !== null) {
+            $this->transaction = null;
+        }
+
+        return $done ?? true;
+    }
+
+    /** Asks the journal what others changed, and drops the copies of it. */
+    public function renew(): void
+    {
+        $this->noticeFork();
+        $this->view->renew();
+    }
+
+    /** Makes a forked child a request of its own: waiting fills, leases and intents are its parent's. */
+    private function noticeFork(): void
+    {
+        if ($this->forks && Process::id() !== $this->process) {
+            $this->process = Process::$last;
+            $this->view->leaveParent();
+            $this->writer?->forget();
+            $this->intents?->forget();
+            $this->transaction?->leaveParent();
+            $this->transaction = null;
+        }
+    }
+
+    /** Writes the fills that wait. */
+    public function commit(): void
+    {
+        $this->noticeFork();
+        $leases = $this->view->leases?->releaseAll() ?? [];
+        if ($this->writer !== null || $leases !== []) {
+            $this->writer()->commit($leases);
+        }
+    }
+
+    /** Begins a new request in the same process: the application holds nothing that it read before. */
+    public function refresh(): void
+    {
+        if ($this->transaction !== null) {
+            $this->view->renew();
+
+            return;
+        }
+        $this->finish();
+        $this->view->begin();
+    }
+
+    /** For every request that this process has open. */
+    public static function refreshAll(): void
+    {
+        foreach (self::$open as $reference) {
+            $reference->get()?->refresh();
+        }
+    }
+
+    public function store(): Store
+    {
+        return $this->truth->store;
+    }
+
+    private function finish(): void
+    {
+        if ($this->writer === null && $this->truth->calls === $this->ended) {
+            // PHP ended the request, and now drops it, and nobody has used the cache in between.
+            return;
+        }
+        $held = Signals::hold();
+        while ($this->transaction !== null) {
+            // The database rolls back a transaction that ends without COMMIT.
+            $this->close(false);
+        }
+        $this->commit();
+        $this->intents?->end();
+        $this->truth->tidy();
+        $this->ended = $this->truth->calls;
+    }
+
+    /** @param bool $last false: other shutdown functions may still commit a transaction */
+    private static function shutdown(bool $last = false): void
+    {
+        foreach (self::$open as $reference) {
+            $request = $reference->get();
+            if ($request === null) {
+                continue;
+            }
+            if ($last || $request->transaction === null) {
+                $request->finish();
+            } else {
+                \register_shutdown_function(self::shutdown(...), true);
+            }
+        }
+    }
+}

@@ -1,0 +1,350 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Request;
+
+use Larder\Codec\Codec;
+use Larder\Codec\Entry;
+use Larder\Codec\Undecodable;
+use Larder\System\Signals;
+
+/**
+ * The request tier of one space: holds copies that end with the request.
+ *
+ * $values holds the values that may be handed out as they are. Encoded in $entries lie values that each reader must
+ * decode anew (with objects or references), nulls, and arrays not asked for yet. In $waiting lies what a prefetch has read,
+ * until the first get decodes it. Cache binds $values by reference, so a hit costs one array look-up.
+ */
+final class RequestTier
+{
+    /** With more copies, or bytes, than this in one space, the older half is dropped. */
+    private const MANY = 20000;
+    private const BYTES = 33554432;
+
+    /** Milliseconds, 253 years: the longest time that still fits into an integer of nanoseconds since the machine's start. */
+    public const LONGEST = 8000000000000;
+
+    /** @var array<array-key, mixed> never null, object or reference */
+    public array $values = [];
+
+    /** @var array<array-key, Entry> */
+    public array $entries = [];
+
+    /** @var array<array-key, string> valid bodies without conditions (Entry::isPlain()); none of a key in $values or $entries counts */
+    public array $waiting = [];
+
+    /** @var array<array-key, true> keys read from a near tier whose values are not kept here */
+    public array $passed = [];
+
+    /** @var array<array-key, int> positions at which this request changed keys: older near copies do not count; PHP_INT_MAX: no near copy does. Empty without a near tier */
+    public array $own = [];
+
+    /** hrtime() at which the next copy expires. */
+    public int $due = \PHP_INT_MAX;
+
+    /** Grows when the application adds or drops a copy. */
+    private int $turn = 0;
+
+    /** @var array<array-key, int> hrtime() at which each copy expires: setting the wall clock back must not extend its life */
+    public array $ends = [];
+    private int $bytes = 0;
+
+    public function __construct(
+        private readonly Codec $codec,
+        private readonly RequestHistory $history,
+        private readonly Truth $truth,
+        /** The prefix of the space's keys in the stores. */
+        private readonly string $prefix,
+    ) {}
+
+    public function __destruct()
+    {
+        $this->own === [] || $this->history->forgetOwn($this->own);
+    }
+
+    /** Keeps an entry and returns its value; null (and $found false) if it cannot be decoded. */
+    public function put(string $key, Entry $entry, mixed &$found = null): mixed
+    {
+        $before = \memory_get_usage();
+        $value = $this->value($entry, $found);
+        if (!$found) {
+            return null;
+        }
+        if ($value === null || Codec::isSnapshot($entry->payload)) {
+            $this->keep($key, $entry);
+        } else {
+            // An array may take twenty times the memory of its encoded form.
+            $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($entry->payload));
+            unset($this->entries[$key], $this->waiting[$key]);
+            $this->values[$key] = $value;
+            $this->ending($key, $entry);
+        }
+
+        return $value;
+    }
+
+    /**
+     * Keeps bodies without conditions (Entry::isPlain()) until readers ask for them.
+     *
+     * @param array<array-key, string> $bodies
+     */
+    public function await(array $bodies, int $bytes): void
+    {
+        $this->waiting = $bodies + $this->waiting;
+        $this->room($bytes);
+    }
+
+    /** The value of a body that has waited. If it cannot be decoded, returns null and sets $found to false. */
+    public function arrive(string $key, mixed &$found): mixed
+    {
+        $turn = $this->turn;
+        $body = $this->waiting[$key] ?? null;
+        if ($body === null) {
+            // Dropped since the caller looked for it.
+            $found = false;
+
+            return null;
+        }
+        if ($body[Entry::PLAIN] === Codec::STRING) {
+            // Without calls: on a page that was asked for before, most keys come here once.
+            unset($this->waiting[$key]);
+            $found = true;
+            $value = $this->values[$key] = \substr($body, Entry::PLAIN + 1);
+        } else {
+            $held = Signals::hold();
+            unset($this->waiting[$key]);
+            $this->bytes -= \strlen($body);
+            $value = $this->putBody($key, $body, Entry::PLAIN, 0, $found);
+        }
+        if ($turn !== $this->turn) {
+            // Meanwhile a destructor or signal handler has replaced or dropped this copy.
+            $this->drop($key);
+        }
+
+        return $value;
+    }
+
+    /**
+     * As put(), for a valid value without tags, soft expiry and bounded life.
+     *
+     * @param string $body of its entry
+     * @param int    $at   where the payload begins in it
+     * @param int    $left milliseconds until the value expires; 0: it does not
+     */
+    public function putBody(string $key, string $body, int $at, int $left, mixed &$found): mixed
+    {
+        $bytes = \strlen($body);
+        if ($body[$at] === Codec::STRING) {
+            $value = \substr($body, $at + 1);
+        } elseif ($body[$at] === Codec::NULL || $body[$at] >= Codec::SNAPSHOTS) {
+            $found = false;
+            $entry = Entry::fromBody($body);
+
+            return $entry === null ? null : $this->put($key, $entry, $found);
+        } else {
+            $before = \memory_get_usage();
+            try {
+                $value = $this->codec->decode($body, $at);
+            } catch (Undecodable) {
+                $found = false;
+
+                return null;
+            }
+            if (\is_array($value)) {
+                $bytes = \max(0, \memory_get_usage() - $before);
+            }
+        }
+        $found = true;
+        $this->bytes += $bytes;
+        if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) + \count($this->waiting) >= self::MANY) {
+            $this->room(0);
+        }
+        unset($this->entries[$key], $this->waiting[$key]);
+        if ($left === 0) {
+            unset($this->ends[$key]);
+        } else {
+            $this->endIn($key, $left, \hrtime(true));
+        }
+
+        return $this->values[$key] = $value;
+    }
+
+    /** Keeps a value that the application still holds. An array is kept encoded, since the application may change it through references. */
+    public function keepValue(string $key, mixed $value, Entry $entry): void
+    {
+        $this->turn++;
+        if (!\is_scalar($value)) {
+            $this->keep($key, $entry);
+
+            return;
+        }
+        $this->room(\strlen($entry->payload));
+        unset($this->entries[$key], $this->waiting[$key], $this->ends[$key]);
+        $this->values[$key] = $value;
+        ($entry->expiry === 0 && $entry->soft === 0 && $entry->sure === 0) || $this->ending($key, $entry);
+    }
+
+    /** Keeps an entry encoded; decode() decodes it when a reader asks for it. */
+    public function keep(string $key, Entry $entry): void
+    {
+        $entry->given = null;
+        $this->room(\strlen($entry->payload));
+        unset($this->values[$key], $this->waiting[$key]);
+        $this->entries[$key] = $entry;
+        $this->ending($key, $entry);
+    }
+
+    /** The value of an encoded copy. If it cannot be decoded, returns null, sets $found to false and drops the copy. */
+    public function decode(string $key, mixed &$found = null): mixed
+    {
+        $turn = $this->turn;
+        $entry = $this->entries[$key] ?? null;
+        if ($entry === null) {
+            // Dropped since the caller looked for it.
+            $found = false;
+
+            return null;
+        }
+        $before = \memory_get_usage();
+        $value = $this->value($entry, $found);
+        if (!$found) {
+            $this->bytes -= \strlen($entry->payload);
+            unset($this->entries[$key]);
+        } elseif ($value !== null && !Codec::isSnapshot($entry->payload)) {
+            $bytes = \memory_get_usage() - $before;
+            unset($this->entries[$key]);
+            $this->values[$key] = $value;
+            $this->room($bytes - \strlen($entry->payload));
+        }
+        if ($turn !== $this->turn) {
+            // Meanwhile a destructor or signal handler has replaced or dropped this copy.
+            $this->drop($key);
+        }
+
+        return $value;
+    }
+
+    public function has(string $key): bool
+    {
+        return isset($this->values[$key]) || isset($this->entries[$key]) || isset($this->waiting[$key]);
+    }
+
+    public function drop(string $key): void
+    {
+        $this->turn++;
+        unset($this->values[$key], $this->entries[$key], $this->waiting[$key], $this->ends[$key]);
+    }
+
+    public function clear(): void
+    {
+        $this->turn++;
+        $this->values = $this->entries = $this->waiting = $this->ends = $this->passed = [];
+        $this->bytes = 0;
+        $this->due = \PHP_INT_MAX;
+    }
+
+    /** Drops the expired copies. */
+    public function expire(): void
+    {
+        $now = \hrtime(true);
+        $next = \PHP_INT_MAX;
+        foreach ($this->ends as $key => $end) {
+            if ($end <= $now) {
+                $this->drop((string) $key);
+                $this->history->gone($this->prefix . $key);
+            } elseif ($end < $next) {
+                $next = $end;
+            }
+        }
+        $this->due = $next;
+    }
+
+    /** @return iterable<string> every key that was read and may still have a copy */
+    public function names(): iterable
+    {
+        foreach ([$this->values, $this->entries, $this->waiting, $this->passed] as $copies) {
+            foreach ($copies as $name => $_) {
+                yield (string) $name;
+            }
+        }
+    }
+
+    public function count(): int
+    {
+        return \count($this->values) + \count($this->entries) + \count($this->waiting);
+    }
+
+    public function bytes(): int
+    {
+        return $this->bytes;
+    }
+
+    /** Keeps the bound after Cache has put copies into $values directly. */
+    public function trim(): void
+    {
+        if (\count($this->passed) > self::MANY) {
+            $this->passed = [];
+            $this->history->goneAll();
+        }
+        if (\count($this->values) > self::MANY) {
+            $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
+            $this->ends = \array_intersect_key($this->ends, $this->values + $this->entries);
+            $this->history->goneAll();
+        }
+    }
+
+    private function value(Entry $entry, mixed &$found): mixed
+    {
+        $found = true;
+        try {
+            return $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
+        } catch (Undecodable) {
+            $found = false;
+
+            return null;
+        }
+    }
+
+    private function ending(string $key, Entry $entry): void
+    {
+        if ($entry->expiry === 0 && $entry->soft === 0 && $entry->sure === 0) {
+            unset($this->ends[$key]);
+
+            return;
+        }
+        // First, so that a process that is stopped between the two looks at the clock keeps no copy for longer.
+        $start = \hrtime(true);
+        $now = $this->truth->now();
+        $end = $entry->sure > $now ? $entry->sure : ($entry->expiry > 0 ? $entry->expiry : \PHP_INT_MAX);
+        if ($entry->soft > $now && $entry->soft < $end) {
+            $end = $entry->soft;
+        }
+        $this->endIn($key, $end - $now, $start);
+    }
+
+    /**
+     * @param int $left milliseconds
+     * @param int $from hrtime()
+     */
+    private function endIn(string $key, int $left, int $from): void
+    {
+        $this->ends[$key] = $due = $from + \min(self::LONGEST, $left) * 1000000;
+        if ($due < $this->due) {
+            $this->due = $due;
+        }
+    }
+
+    private function room(int $bytes): void
+    {
+        $this->bytes += $bytes > 0 ? $bytes : 0;
+        if ($this->bytes > self::BYTES || \count($this->values) + \count($this->entries) + \count($this->waiting) >= self::MANY) {
+            $this->values = \array_slice($this->values, \intdiv(\count($this->values), 2), null, true);
+            $this->entries = \array_slice($this->entries, \intdiv(\count($this->entries), 2), null, true);
+            $this->waiting = \array_slice($this->waiting, \intdiv(\count($this->waiting), 2), null, true);
+            $this->ends = \array_intersect_key($this->ends, $this->values + $this->entries);
+            $this->bytes = \intdiv($this->bytes, 2);
+            $this->history->goneAll();
+        }
+    }
+}

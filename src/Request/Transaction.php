@@ -1,0 +1,233 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Request;
+
+use Larder\Codec\Entry;
+
+/**
+ * Holds what one request changes in the cache while its database transaction is open.
+ *
+ * Until COMMIT the database shows all other requests the old rows. So a changed key gets an intent that lasts until the
+ * end: nobody, not even this request, stores anything under it. At COMMIT each set is judged as if it had been made when
+ * the transaction began. Every other change is made once more, because a request that read in between has read old rows.
+ * At ROLLBACK each key is changed and no value is kept.
+ *
+ * A flush or tag invalidation takes effect at once and leaves an intent on its marker, and the marker moves once more at
+ * the end. If this process dies before that, nothing that the marker covers is valid until another process has moved it.
+ *
+ * A transaction inside another joins the outermost one; a roll-back inside drops what was changed inside.
+ */
+final class Transaction
+{
+    /** Nanoseconds after which this process renews its intents: other servers cannot see that it is alive. */
+    private const RENEWAL = 20_000_000_000;
+
+    private int $depth = 0;
+
+    /** @var array<string, array{Space, ?Entry, int}> by key: the last value set (null: removed), and at which depth */
+    private array $changes = [];
+
+    /** @var array<string, array{Space, int}> by key: values computed inside, and at which depth */
+    private array $fills = [];
+
+    /** @var array<string, Space> keys and markers with an intent */
+    private array $intents = [];
+
+    /** hrtime() at which this process renews its intents. */
+    private int $due;
+
+    /** @var ?\WeakReference<\Fiber<mixed, mixed, mixed, mixed>> the fiber that began it; null: the main program */
+    private ?\WeakReference $fiber;
+
+    public function __construct(
+        private readonly View $view,
+        private readonly Writer $writer,
+        private readonly Intents $standing,
+    ) {
+        $this->due = \hrtime(true) + self::RENEWAL;
+        $this->adopt(\Fiber::getCurrent());
+    }
+
+    /** @param ?\Fiber<mixed, mixed, mixed, mixed> $fiber */
+    private function adopt(?\Fiber $fiber): void
+    {
+        $this->fiber = $fiber === null ? null : \WeakReference::create($fiber);
+    }
+
+    /**
+     * Refuses a call by another fiber than the one that began this transaction. If that one has ended, the transaction is the
+     * caller's, so that somebody can end it.
+     *
+     * @throws AnothersTransaction
+     */
+    public function check(): void
+    {
+        $caller = \Fiber::getCurrent();
+        $owner = $this->fiber?->get();
+        if ($caller === $owner && ($owner !== null || $this->fiber === null)) {
+            return;
+        }
+        if ($this->fiber === null || ($owner !== null && !$owner->isTerminated())) {
+            throw AnothersTransaction::open();
+        }
+        $this->adopt($caller);
+    }
+
+    public function begin(): void
+    {
+        if ($this->depth++ === 0) {
+            // Every later read counts as made now: until its end the transaction may show the rows of now.
+            $this->view->history->freeze();
+            $this->view->schedule();
+        }
+    }
+
+    /** @param ?Entry $entry null: the key is removed */
+    public function change(string $key, Space $space, ?Entry $entry): bool
+    {
+        unset($this->fills[$key]);
+        $this->view->history->change($key);
+        $told = $this->intend($key, $space);
+        // Once more, as a delete does.
+        $this->view->history->change($key);
+        $this->changes[$key] = [$space, $entry, $this->depth];
+
+        return $told;
+    }
+
+    /** @param non-empty-list<string> $markers of one space */
+    public function mark(array $markers, Space $space): bool
+    {
+        $done = true;
+        foreach ($markers as $marker) {
+            $this->view->history->change($marker);
+            $done = $this->intend($marker, $space, true) && $done;
+            foreach ($this->changes as $key => [$of, $entry, $depth]) {
+                if ($entry !== null && Space::marks($marker, $key, $entry)) {
+                    $this->changes[$key] = [$of, null, $depth];
+                }
+            }
+        }
+        $this->writer->discardMarked($markers);
+
+        return $done;
+    }
+
+    /**
+     * Notes a value computed inside. Only this request may see it: it may come from rows that are never committed.
+     *
+     * @param int $moment see RequestHistory::beginning()
+     *
+     * @return bool false: this request has changed the key meanwhile
+     */
+    public function fill(string $key, Space $space, Entry $entry, int $moment): bool
+    {
+        if ($this->view->history->hasChanged($key, $space, $entry, $moment)) {
+            return false;
+        }
+        $this->writer->discard($key);
+        $this->fills[$key] = [$space, $this->depth];
+
+        return true;
+    }
+
+    /** @param bool $again put it even if the key has one: a marker moves each time */
+    public function intend(string $key, Space $space, bool $again = false): bool
+    {
+        if (\hrtime(true) >= $this->due) {
+            $this->due = \hrtime(true) + self::RENEWAL;
+            foreach ($this->intents as $name => $of) {
+                $this->standing->put((string) $name, $of, true);
+            }
+        }
+        if (isset($this->intents[$key]) && !$again && $this->standing->isTold($key)) {
+            return true;
+        }
+        $this->intents[$key] = $space;
+
+        return $this->standing->put($key, $space, true);
+    }
+
+    /** @return ?bool null: an outer transaction goes on; else whether the store recorded everything */
+    public function commit(): ?bool
+    {
+        if (--$this->depth > 0) {
+            foreach ($this->changes as $key => [$space, $entry, $depth]) {
+                $this->changes[$key] = [$space, $entry, \min($depth, $this->depth)];
+            }
+            foreach ($this->fills as $key => [$space, $depth]) {
+                $this->fills[$key] = [$space, \min($depth, $this->depth)];
+            }
+
+            return null;
+        }
+        $this->view->history->thaw();
+        $this->view->schedule();
+        $done = true;
+        foreach ($this->changes as $key => [$space, $entry]) {
+            $key = (string) $key;
+            if ($entry === null) {
+                $done = $this->writer->delete([$key], $space) && $done;
+            } else {
+                $verdict = $this->writer->set($key, $space, $entry);
+                $done = $verdict !== Verdict::Failed && $done;
+                if (($verdict !== Verdict::Store && $verdict !== Verdict::Same) || isset($this->fills[$key])) {
+                    // It is not what this request has: that was refused, or was computed inside after the set.
+                    $this->drop($key, $space);
+                }
+            }
+            $this->standing->ended($key);
+        }
+        // The intents of changed keys have ended by now.
+        foreach (\array_diff_key($this->intents, $this->changes) as $key => $_) {
+            $done = $this->standing->endOne((string) $key) && $done;
+        }
+
+        return $done;
+    }
+
+    /** @return ?bool see commit() */
+    public function rollBack(): ?bool
+    {
+        $this->rollBackTo($this->depth);
+
+        return $this->commit();
+    }
+
+    /**
+     * Drops the values that were set or computed inside; a key that was set counts as removed. The transaction goes on.
+     *
+     * @param int $depth drops only what was changed at this depth or deeper; 1: everything
+     */
+    public function rollBackTo(int $depth = 1): void
+    {
+        foreach ($this->changes as $key => [$space, , $deep]) {
+            if ($deep >= $depth) {
+                $this->changes[$key] = [$space, null, $deep];
+                $this->view->history->change((string) $key);
+                $this->drop((string) $key, $space);
+            }
+        }
+        foreach ($this->fills as $key => [$space, $deep]) {
+            if ($deep >= $depth) {
+                unset($this->fills[$key]);
+                $this->drop((string) $key, $space);
+            }
+        }
+    }
+
+    /** In a forked child: the transaction is its parent's, and so is what was set or computed inside. */
+    public function leaveParent(): void
+    {
+        $this->rollBackTo();
+        $this->view->history->thaw();
+        $this->view->schedule();
+    }
+
+    private function drop(string $key, Space $space): void
+    {
+        $this->view->copies($space)?->drop(\substr($key, \strlen($space->entries)));
+    }
+}

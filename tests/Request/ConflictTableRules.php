@@ -1,0 +1,496 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Request;
+
+use Larder\Cache;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+/**
+ * The table of conflicts, a row a test. Each Cache is a request of its own over the same truth tier; a third one,
+ * opened last, is the next request.
+ */
+abstract class ConflictTableRules extends TestCase
+{
+    use ChangesMeanwhile;
+
+    abstract protected function cache(): Cache;
+
+    public function testNothingChangedSoItIsStored(): void
+    {
+        $a = $this->request();
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame('a', $this->request()->get('k'));
+    }
+
+    public function testManyAtOnceAreJudgedAsOneByOneInFewCalls(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $keys = \array_map(static fn(int $i): string => "k$i", \range(0, 119));
+        $b->setMultiple(\array_fill_keys(\array_slice($keys, 60), 'before'));
+        $a->refresh();
+        // Of each twelve, by turns: missed, or there and read; and then nothing, a set, the same set or a deletion by another.
+        $a->getMultiple($keys);
+        foreach ($keys as $i => $key) {
+            match ($i % 4) {
+                1 => $b->set($key, 'b'),
+                2 => $b->set($key, "a$i"),
+                3 => $b->delete($key),
+                default => null,
+            };
+        }
+        $values = [];
+        foreach ($keys as $i => $key) {
+            $values[$key] = "a$i";
+        }
+        $calls = static fn(): int => (int) \array_sum(\array_column($a->stats(false), 'calls'));
+        $before = $calls();
+        self::assertTrue($a->setMultiple($values));
+        self::assertLessThan(20, $calls() - $before);
+        $found = $this->request()->getMultiple($keys);
+        foreach ($keys as $i => $key) {
+            $isThere = $i % 4 === 0 || ($i < 60 && $i % 4 !== 3);
+            self::assertSame($isThere ? "a$i" : null, $found[$key] ?? null, $key);
+        }
+    }
+
+    public function testAFillIsNotStoredIfSomebodyChangedTheKey(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        self::assertFalse($a->fill('k', 'older'));
+        $a->commit();
+        self::assertSame('b', $this->request()->get('k'));
+    }
+
+    public function testAFillThatWaitsIsNotStoredIfSomebodyChangesTheKeyMeanwhile(): void
+    {
+        foreach (['set' => 'b', 'delete' => null] as $change => $left) {
+            [$a, $b] = [$this->request(), $this->request()];
+            $a->get($change);
+            self::assertTrue($a->fill($change, 'older'));
+            $change === 'set' ? $b->set($change, 'b') : $b->delete($change);
+            $a->commit();
+            self::assertSame($left, $this->request()->get($change));
+        }
+    }
+
+    public function testAFillIsInTheTruthAfterCommitOnly(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->fill('k', 'v');
+        self::assertSame('absent', $this->kind('k'));
+        self::assertSame('v', $a->get('k'));
+        $a->commit();
+        self::assertSame('value', $this->kind('k'));
+        self::assertSame('v', $this->request()->get('k'));
+    }
+
+    public function testReadAndSetAfterAForeignChangeDropsBoth(): void
+    {
+        $this->request()->set('k', 'old');
+        [$a, $b] = [$this->request(), $this->request()];
+        self::assertSame('old', $a->get('k'));
+        $b->set('k', 'b');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame(1, $a->stats()['conflicts']['dropped']);
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testABlindSetAfterAForeignChangeDropsBoth(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('k', 'b');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertNull($this->request()->get('k'));
+    }
+
+    #[TestWith(['set'])]
+    #[TestWith(['fill'])]
+    #[TestWith(['setMultiple'])]
+    public function testWhatIsReadWhileAValueIsEncodedIsNotWhatItWasComputedFrom(string $how): void
+    {
+        $this->request()->set('k', 'old');
+        [$a, $b] = [$this->request(), $this->request()];
+        $value = new Interrupting(static function () use ($a, $b): void {
+            $b->set('k', 'b');
+            $a->get('k');
+        });
+        $how === 'setMultiple' ? $a->setMultiple(['k' => $value]) : $a->$how('k', $value);
+        $a->commit();
+        self::assertContains($this->request()->get('k'), $how === 'fill' ? ['b'] : [null]);
+    }
+
+    public function testAfterItsOwnDropTheRequestIsStillJudgedByItsFirstRead(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('k', 'b');
+        $a->set('k', 'a');
+        $a->set('k', 'a2');
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testMissedAndSetAfterAForeignDeleteDropsBoth(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->delete('k');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testMissedAndSetAfterTheSameBytesKeepsThem(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', ['same' => 1]);
+        self::assertTrue($a->set('k', ['same' => 1]));
+        self::assertSame(['same' => 1], $this->request()->get('k'));
+        self::assertSame('value', $this->kind('k'));
+    }
+
+    public function testMissedAndSetAfterOtherBytesHasABoundedLife(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame('value of bounded life', $this->kind('k'));
+        self::assertSame('a', $this->request()->get('k'));
+        $end = \microtime(true) + 2.2;
+        while (\microtime(true) < $end) {
+            \usleep(20000);
+        }
+        // One reader is sent to renew it, the others are shown it meanwhile.
+        [$c, $d] = [$this->request(), $this->request()];
+        self::assertNull($c->get('k'));
+        self::assertSame('a', $d->get('k'));
+        self::assertTrue($c->set('k', 'c'));
+        self::assertSame('value', $this->kind('k'));
+        self::assertSame('c', $this->request()->get('k'));
+    }
+
+    public function testMissedAndSetAfterADropHasABoundedLife(): void
+    {
+        [$a, $b, $c] = [$this->request(), $this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        $c->set('k', 'c');
+        self::assertTrue($a->set('k', 'a'));
+        self::assertSame('value of bounded life', $this->kind('k'));
+    }
+
+    public function testWhatIsComputedFromAValueOfBoundedLifeIsDropped(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        $a->set('k', 'a');
+        $c = $this->request();
+        self::assertSame('a', $c->get('k'));
+        self::assertTrue($c->set('k', 'from a'));
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testOwnChangesNeverCount(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->set('k', 1);
+        $a->delete('k');
+        $a->set('k', 2);
+        $a->flush();
+        $a->set('k', 3);
+        self::assertSame(3, $this->request()->get('k'));
+    }
+
+    public function testALaterWriteReplacesAPendingFill(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->fill('k', 'fill');
+        $a->set('k', 'set');
+        $a->commit();
+        self::assertSame('set', $this->request()->get('k'));
+        $a->fill('d', 'fill');
+        $a->delete('d');
+        $a->commit();
+        self::assertNull($this->request()->get('d'));
+    }
+
+    public function testAFlushCountsAsADeletionOfWhatItCovers(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $ga = $a->group('g');
+        $ga->get('fill');
+        $ga->get('set');
+        $ga->fill('fill', 'older');
+        $b->group('g')->flush();
+        self::assertTrue($ga->set('set', 'older'));
+        $a->commit();
+        self::assertNull($this->request()->group('g')->get('fill'));
+        self::assertNull($this->request()->group('g')->get('set'));
+    }
+
+    public function testATagsInvalidationCountsAsADeletionOfWhatCarriesIt(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('fill');
+        $a->get('other');
+        self::assertTrue($a->fill('fill', 'older', 0, ['t']));
+        self::assertTrue($a->fill('other', 'good', 0, ['u']));
+        $b->invalidateTags('t');
+        $a->commit();
+        self::assertNull($this->request()->get('fill'));
+        self::assertSame('good', $this->request()->get('other'));
+    }
+
+    public function testAfterAForeignFlushItCountsWhatWasReadBeforeIt(): void
+    {
+        $long = \str_repeat('long ', 1_000);
+        foreach (['flush', 'tag', 'forgotten'] as $what) {
+            $group = $this->request()->group($what);
+            $group->set('read', 'old', 0, ['t']);
+            $group->set('long', $long);
+            $group->set('long tagged', $long, 0, ['t']);
+            $a = $this->request()->group($what);
+            self::assertSame(['old', $long, $long], [$a->get('read'), $a->get('long'), $a->get('long tagged')]);
+            $b = $this->request()->group($what);
+            $what === 'tag' ? $b->invalidateTags('t') : $b->flush();
+            $what === 'forgotten' ? $a->forget() : self::assertTrue($a->learn());
+            foreach (['read', 'long', 'long tagged'] as $key) {
+                if ($what !== 'tag' || $key !== 'long') {
+                    $what === 'forgotten' || self::assertNull($a->get($key), "$what: $key");
+                    $a->set($key, 'computed from before', 0, ['t']);
+                    self::assertNull($this->request()->group($what)->get($key), "$what: $key");
+                }
+            }
+            // Of these nobody has read anything before: a process that lives on goes on storing.
+            foreach (\range(1, 3) as $i) {
+                self::assertNull($a->get("new $i"));
+                self::assertTrue($a->set("new $i", $i, 0, ['t']));
+                self::assertSame($i, $this->request()->group($what)->get("new $i"), $what);
+            }
+        }
+    }
+
+    public function testAForeignFlushCountsAlsoUnderAnOwnOne(): void
+    {
+        foreach (['flush', 'tag'] as $what) {
+            [$a, $b] = [$this->request(), $this->request()];
+            foreach ([$b, $a] as $request) {
+                $what === 'tag' ? $request->invalidateTags('t') : $request->flush();
+            }
+            $a->set($what, 'older', 0, ['t']);
+            self::assertNull($this->request()->get($what), $what);
+        }
+    }
+
+    public function testWhoHasSwappedIsJudgedFromThere(): void
+    {
+        // A lock that others had before.
+        foreach ([true, false] as $tried) {
+            [$a, $b, $c] = [$this->request(), $this->request(), $this->request()];
+            self::assertTrue($b->add('lock', 'b'));
+            self::assertFalse($tried && $a->add('lock', 'a'));
+            self::assertTrue($b->delete('lock'));
+            self::assertTrue($a->add('lock', 'a'));
+            self::assertTrue($a->set('lock', 'a, renewed'));
+            self::assertFalse($c->add('lock', 'c'), 'two have it');
+            self::assertSame('a, renewed', $this->request()->get('lock'));
+            $a->delete('lock');
+        }
+        // One that was taken after a flush.
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->flush();
+        self::assertTrue($a->add('lock', 'a'));
+        self::assertTrue($a->set('lock', 'a, renewed'));
+        self::assertFalse($this->request()->add('lock', 'c'));
+
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('counter', 5);
+        self::assertSame(6, $a->increment('counter'));
+        $a->set('counter', 0);
+        self::assertSame(1, $a->increment('counter'));
+        // What comes after that is a change like any other.
+        $b->set('counter', 100);
+        $a->set('counter', 2);
+        self::assertNull($this->request()->get('counter'));
+    }
+
+    public function testWhatWasSwappedInWithATagThatNobodyUsedBeforeIsThere(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        self::assertTrue($a->add('lock', 'a', 60, ['locks', 'more locks']));
+        self::assertFalse($b->add('lock', 'b', 60, ['locks']), 'two have it');
+        self::assertSame('a', $this->request()->get('lock'));
+        self::assertTrue($a->replace('lock', 'a, renewed', 60, ['renewed']));
+        self::assertSame('a, renewed', $this->request()->get('lock'));
+        self::assertTrue($this->request()->invalidateTags('renewed'));
+        self::assertTrue($this->request()->add('lock', 'b', 60, ['locks']));
+    }
+
+    public function testNobodySwapsWhatWasFlushedMeanwhile(): void
+    {
+        foreach (['flush' => [], 'group flush' => [], 'tag' => ['t']] as $what => $tags) {
+            [$a, $b] = [$this->request(), $this->request()];
+            [$in, $of] = [$a->group('g'), $b->group('g')];
+            foreach (['counter' => 34, 'basket' => ['old'], 'lock' => 'b', 'settings' => 'old'] as $key => $value) {
+                $of->set($key, $value, 0, $tags);
+            }
+            // It knows now where the last flush is, and when the tag was invalidated.
+            $in->getMultiple(['counter', 'basket', 'lock', 'settings']);
+            match ($what) {
+                'flush' => $b->flush(),
+                'group flush' => $of->flush(),
+                'tag' => $of->invalidateTags('t'),
+            };
+            self::assertSame(1, $in->increment('counter'), $what);
+            self::assertNull($in->update('basket', static fn(mixed $there): mixed => [$there, 'new']), $what);
+            self::assertTrue($in->add('lock', 'a'), $what);
+            self::assertFalse($in->replace('settings', 'new'), $what);
+            self::assertSame(['counter' => 1, 'lock' => 'a'], $this->request()->group('g')->getMultiple(['counter', 'basket', 'lock', 'settings']));
+        }
+        // In a transaction that goes on, so that an intent stands where the flush is noted.
+        [$a, $b] = [$this->request(), $this->request()];
+        $b->set('counter', 34);
+        self::assertSame(34, $a->get('counter'));
+        $b->begin();
+        $b->flush();
+        self::assertSame(1, $a->increment('counter'));
+        $b->rollBack();
+    }
+
+    public function testCacheOnlyTheLastSetWins(): void
+    {
+        [$a, $b] = [$this->request()->group('g', true), $this->request()->group('g', true)];
+        $a->get('read');
+        $a->set('read', 1);
+        $b->get('read');
+        $a->set('read', 2);
+        self::assertTrue($b->set('read', 3));
+        self::assertTrue($b->set('blind', 'b'));
+        self::assertTrue($a->set('blind', 'a'));
+        $next = $this->request()->group('g', true);
+        self::assertSame(3, $next->get('read'));
+        self::assertSame('a', $next->get('blind'));
+    }
+
+    public function testUnderAnIntentNothingIsStoredAndNothingRead(): void
+    {
+        $this->request()->set('k', 'old');
+        $writer = $this->request();
+        $writer->intend('k');
+        $reader = $this->request();
+        self::assertNull($reader->get('k'));
+        self::assertFalse($reader->fill('k', 'older') && $this->committed($reader, 'k') !== null);
+        self::assertFalse($this->request()->add('k', 'x'));
+        self::assertTrue($writer->set('k', 'new'));
+        self::assertSame('new', $this->request()->get('k'));
+    }
+
+    public function testASetUnderAnothersIntentDropsAndCountsAsAChange(): void
+    {
+        $writer = $this->request();
+        $writer->intend('k');
+        self::assertTrue($this->request()->set('k', 'others'));
+        self::assertNull($this->request()->get('k'));
+        self::assertTrue($writer->set('k', 'new'));
+        self::assertNull($this->request()->get('k'), 'both wrote their databases, nobody knows whose value is newer');
+        self::assertTrue($this->request()->set('k', 'next'));
+        self::assertSame('next', $this->request()->get('k'));
+    }
+
+    public function testAnIntentEndsWithItsRequestAndWithAChange(): void
+    {
+        $this->request()->set('k', 'old');
+        $writer = $this->request();
+        $reader = $this->request();
+        $writer->intend('k');
+        self::assertNull($reader->get('k'));
+        $writer->refresh();
+        self::assertFalse($reader->fill('k', 'older'));
+        $next = $this->request();
+        self::assertNull($next->get('k'));
+        self::assertTrue($next->fill('k', 'new'));
+        $next->commit();
+        self::assertSame('new', $this->request()->get('k'));
+    }
+
+    public function testAFillUnderAnIntentIsSeenByNobody(): void
+    {
+        $writer = $this->request();
+        $writer->intend('k');
+        $reader = $this->request();
+        self::assertNull($reader->get('k'));
+        $reader->fill('k', 'older');
+        self::assertNull($this->request()->get('k'), 'not even near');
+        $reader->commit();
+        self::assertNull($this->request()->get('k'));
+    }
+
+    public function testTwoIntentsStandBesideEachOther(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->intend('k');
+        $b->intend('k');
+        $a->set('k', 'a');
+        self::assertNull($this->request()->get('k'));
+        self::assertTrue($this->request()->set('k', 'c'));
+        self::assertNull($this->request()->get('k'));
+        $b->delete('k');
+        self::assertTrue($this->request()->set('k', 'd'));
+        self::assertSame('d', $this->request()->get('k'));
+    }
+
+    public function testALivingProcessIsJudgedByItsFirstReadUntilItRefreshes(): void
+    {
+        $this->request()->set('k', 1);
+        $a = $this->request();
+        self::assertSame(1, $a->get('k'));
+        $this->request()->set('k', 2);
+        $end = \microtime(true) + 1.1;
+        while (\microtime(true) < $end) {
+            \usleep(20000);
+        }
+        self::assertSame(2, $a->get('k'), 'copies are renewed after a second');
+        $a->set('k', 3);
+        self::assertNull($this->request()->get('k'), 'but the first read counts');
+        $a->refresh();
+        $a->set('k', 4);
+        self::assertSame(4, $this->request()->get('k'));
+    }
+
+    public function testACacheThatGoesOutOfScopeCommitsItsFills(): void
+    {
+        $a = $this->request();
+        $a->get('k');
+        $a->fill('k', 'v');
+        unset($a);
+        self::assertSame('value', $this->kind('k'));
+    }
+
+    private function committed(Cache $cache, string $key): mixed
+    {
+        $cache->commit();
+
+        return $this->request()->get($key);
+    }
+
+    private function request(): Cache
+    {
+        return $this->cache();
+    }
+
+    /** Which kind of record the truth tier has. */
+    private function kind(string $key): string
+    {
+        $rows = $this->request()->inspect($key);
+
+        return $rows[\count($rows) - 1]['kind'];
+    }
+}

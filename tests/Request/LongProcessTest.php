@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Request;
+
+use Larder\Cache;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\Attributes\RequiresSetting;
+use PHPUnit\Framework\TestCase;
+
+/** What a process that lives on holds does not grow with what it has done. */
+#[RequiresPhpExtension('pdo_sqlite')]
+final class LongProcessTest extends TestCase
+{
+    private TemporaryDirectory $directory;
+
+    protected function setUp(): void
+    {
+        $this->directory = new TemporaryDirectory();
+    }
+
+    /** @param array<string, string> $options */
+    private function cache(array $options = []): Cache
+    {
+        return Cache::open($options + ['dsn' => "sqlite://{$this->directory->path}/cache"]);
+    }
+
+    /** @param \Closure(int): void $work */
+    private static function grows(int $times, \Closure $work): int
+    {
+        for ($i = 0; $i < \intdiv($times, 4); $i++) {
+            $work($i);
+        }
+        \gc_collect_cycles();
+        $before = \memory_get_usage();
+        for (; $i < $times; $i++) {
+            $work($i);
+        }
+        \gc_collect_cycles();
+
+        return \memory_get_usage() - $before;
+    }
+
+    // Seen to fail: a position was noted for ever for each key written, 40 bytes each.
+    public function testWithItsWrites(): void
+    {
+        $space = $this->cache()->group('transients', cacheOnly: true);
+        self::assertLessThan(500_000, self::grows(40_000, static function (int $i) use ($space): void {
+            $space->set("a key that is written once $i", $i);
+            $space->delete("a key that is written once $i");
+        }));
+    }
+
+    // Seen to fail: 1.3 kB for each, beside what is noted of the keys that were read.
+    public function testWithTheGroupsItHasOpened(): void
+    {
+        $cache = $this->cache();
+        self::assertLessThan(2_000_000, self::grows(4_000, static function (int $i) use ($cache): void {
+            $cache->group("group $i")->get('k');
+        }));
+    }
+
+    // Seen to fail: fills waited for the end of the request, however many.
+    public function testWithWhatItHasFilled(): void
+    {
+        $cache = $this->cache();
+        $value = \str_repeat('x', 10_000);
+        self::assertLessThan(40_000_000, self::grows(8_000, static function (int $i) use ($cache, $value): void {
+            $cache->fill("k$i", $value . $i);
+        }));
+        self::assertSame($value . '0', $this->cache()->get('k0'));
+    }
+
+    // Seen to fail: an array was counted by its encoded bytes, and took twenty times as much.
+    public function testWithTheArraysItHasRead(): void
+    {
+        $cache = $this->cache();
+        $small = \array_fill(0, 1000, 1);
+        for ($i = 0; $i < 4_000; $i++) {
+            $cache->set("k$i", [$i, ...$small]);
+        }
+        $reader = $this->cache();
+        self::assertLessThan(40_000_000, self::grows(4_000, static function (int $i) use ($reader): void {
+            $reader->get("k$i");
+        }));
+    }
+
+    /** A group's copies go when nobody holds them; what this process has written is still not shown as it was before. */
+    #[RequiresPhpExtension('apcu')]
+    #[RequiresSetting('apc.enable_cli', '1')]
+    public function testAndForgetsNothingThatItHasWritten(): void
+    {
+        foreach (['set', 'delete'] as $how) {
+            $options = ['near' => 'apcu'];
+            $this->cache($options)->group('first')->set('k', 'old');
+            self::assertSame('old', $this->cache($options)->group('first')->get('k'));
+            $cache = $this->cache($options);
+            $how === 'set' ? $cache->group('first')->set('k', 'new') : $cache->group('first')->delete('k');
+            for ($i = 0; $i < 1_000; $i++) {
+                $cache->group("group $i")->get('k');
+            }
+            self::assertSame($how === 'set' ? 'new' : null, $cache->group('first')->get('k'));
+            $cache->refresh();
+            self::assertSame($how === 'set' ? 'new' : null, $cache->group('first')->get('k'));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Request;
+
+use Larder\Tests\Psr\Engine\OnEmbedded;
+
+final class WithoutDatabaseOnEmbeddedTest extends WithoutDatabase
+{
+    use OnEmbedded;
+}
