@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix classes fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
+.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -89,7 +89,7 @@ style: setup ## show violations of the coding style
 fix: setup ## fix the coding style
 	vendor/bin/php-cs-fixer fix --show-progress=none
 
-classes: setup ## write classes/, one file of classes for each door, from src/ (after a change there)
+build: setup ## make what a release has and a checkout works without: classes/, one file of classes for each door
 	@bin/classes
 
 stan: setup ## check the types with PHPStan at its highest level
@@ -97,12 +97,12 @@ stan: setup ## check the types with PHPStan at its highest level
 
 # The laboratory and the costs below use the extension too, where it is there.
 # Three rounds are the fewest that have intervals. Ten have narrow ones, and requests enough for p99.
-bench: setup ## repeat every published comparison, three rounds of each (about an hour and a half on two cores; with ARGS=--rounds=10 about five hours; resumes where it stopped)
+bench: build ## repeat every published comparison, three rounds of each (about an hour and a half on two cores; with ARGS=--rounds=10 about five hours; resumes where it stopped)
 	@bin/setup lab
 	@mkdir -p build/bench
 	ext/with php bin/larder bench all --rounds=3 --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
 
-bench-quick: setup ## run every combination but WordPress with few samples, three rounds of each (about half an hour)
+bench-quick: build ## run every combination but WordPress with few samples, three rounds of each (about half an hour)
 	@bin/setup lab
 	@mkdir -p build/bench
 	ext/with php bin/larder bench --quick --rounds=3 --json=build/bench/quick.json --markdown=build/bench/quick.md --html=build/bench/quick.html $(ARGS)
@@ -166,11 +166,11 @@ self-check: setup ## check whether to trust the laboratory here: measure the sam
 cache-tests: setup ## score the page cache with the public tests for HTTP caches, beside published results (nginx, node, npm, git)
 	ext/with php lab/cache-tests.php $(ARGS)
 
-instructions: setup ## count the instructions of a call of each layer, beside those of docs/instructions.json, which are then written anew (valgrind)
+instructions: build ## count the instructions of a call of each layer, beside those of docs/instructions.json, which are then written anew (valgrind)
 	@command -v valgrind >/dev/null || { echo 'Instructions are not counted: valgrind is not installed. Type: apt-get install valgrind'; exit 0; }; \
 	mkdir -p build/bench && ext/with php bin/larder bench instructions --rounds=1 --json=build/bench/instructions.json --markdown=build/bench/instructions.md --html=build/bench/instructions.html $(ARGS) \
 		&& ext/with php lab/keep-instructions.php build/bench/instructions.json
 
-bench-fpm: setup ## measure what Larder costs a script behind nginx and php-fpm, beside an empty one
+bench-fpm: build ## measure what Larder costs a script behind nginx and php-fpm, beside an empty one
 	@bin/setup lab
 	ext/with php bin/larder bench fpm $(ARGS)

@@ -28,7 +28,7 @@ use Larder\System\Signals;
 use Larder\System\WrongUser;
 
 // Before this class, which needs two of them: on the command line, where OPcache keeps nothing, loading each is cheaper.
-\PHP_SAPI === 'cli' || require __DIR__ . '/../classes/cache.php';
+\PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../classes/cache.php') && require __DIR__ . '/../classes/cache.php';
 
 /**
  * The public interface: one cache over up to four tiers.

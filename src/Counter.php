@@ -40,7 +40,7 @@ final class Counter
      */
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
-        \PHP_SAPI === 'cli' || require __DIR__ . '/../classes/counter.php';
+        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../classes/counter.php') && require __DIR__ . '/../classes/counter.php';
 
         return new self(Engines::make($source, $name));
     }

@@ -13,7 +13,7 @@ declare(strict_types=1);
 use Larder\WordPress\ObjectCache;
 
 // What its start needs, in one file: on the command line, where OPcache keeps nothing, loading each class is cheaper.
-PHP_SAPI === 'cli' || require __DIR__ . '/classes/wordpress.php';
+PHP_SAPI === 'cli' || is_file(__DIR__ . '/classes/wordpress.php') && require __DIR__ . '/classes/wordpress.php';
 
 if (!class_exists('WP_Object_Cache', false)) {
     class_alias(ObjectCache::class, 'WP_Object_Cache');

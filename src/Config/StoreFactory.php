@@ -36,7 +36,7 @@ final class StoreFactory
             case 'file':
                 $directory = self::directory($dsn, $options);
                 $directory === $prepared || Directory::prepare($directory);
-                \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/store.php';
+                \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/store.php') && require __DIR__ . '/../../classes/store.php';
 
                 return $dsn->scheme === 'sqlite'
                     ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
@@ -50,7 +50,7 @@ final class StoreFactory
             case 'memcached':
                 return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);
             default:
-                \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/redis.php';
+                \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/redis.php') && require __DIR__ . '/../../classes/redis.php';
 
                 return new RedisStore(self::redis($dsn, $options->timeout), $options->prefix);
         }

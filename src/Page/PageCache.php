@@ -48,7 +48,7 @@ final class PageCache
      */
     public function __construct(Cache $cache, array $options = [], private readonly ?\Closure $defer = null)
     {
-        \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/page.php';
+        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/page.php') && require __DIR__ . '/../../classes/page.php';
         $this->settings = Settings::from($options);
         $this->pages = new Pages($cache, $this->settings);
     }

@@ -52,14 +52,14 @@ final class Queue
      */
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
-        \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/queue.php';
+        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/queue.php') && require __DIR__ . '/../../classes/queue.php';
         if (\is_string($source) && \preg_match(self::PLAIN, $source, $found) === 1 && \preg_match(self::NAME, $name) === 1 && Ownership::isPrivate($found[1])) {
             // A long process may run out of files, and then cannot load what it is to throw.
             \PHP_SAPI === 'cli' && \class_exists(QueueFailure::class);
 
             return new self($name, null, new PushLog($found[1], $name), $source);
         }
-        \PHP_SAPI === 'cli' || require __DIR__ . '/../../classes/queue-redis.php';
+        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/queue-redis.php') && require __DIR__ . '/../../classes/queue-redis.php';
         $queue = new self($name, QueueOptions::from($source, $name), null, '');
         $queue->transport();
 
