@@ -70,7 +70,7 @@ final class KillRun
                 if ($isProducing && $this->processes !== []) {
                     $pid = \array_rand($this->processes);
                     [$role, $place] = $this->processes[$pid];
-                    $this->kills++;
+                    $this->kills++ > 0 || \touch($this->directory->file('killed'));
                     \posix_kill($pid, \SIGKILL);
                     \pcntl_waitpid($pid, $status);
                     unset($this->processes[$pid]);
@@ -132,6 +132,10 @@ final class KillRun
         $most = \intdiv($this->messages, $this->producers);
         for ($n = $last + 1; $n < $most; $n += $count) {
             $count = $n % 10 === 0 ? \min(self::BATCH, $most - $n) : 1;
+            // On a busy machine it would be done before the first kill.
+            while ($n + $count === $most && !\is_file($this->directory->file('killed'))) {
+                \usleep(1_000);
+            }
             $names = \array_map(static fn(int $n): string => "$place-$n", \range($n, $n + $count - 1));
             self::note($diary, 'push', ...$names);
             try {
