@@ -14,6 +14,7 @@ use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\PhpFpmServer;
 use Larder\Lab\Service\RedisServer;
+use Larder\Lab\Web\Loader;
 use Larder\Tests\Support\FastCgi;
 
 require dirname(__DIR__) . '/vendor/autoload.php';
@@ -25,11 +26,11 @@ const SCRIPTS = [
     'get' => ['a value from near memory: get()', '{load} $c = Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\']); echo $c->get("key") ?? $c->set("key", "value");'],
     'get-sqlite' => ['the same from SQLite', '{load} $c = Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'none\']); echo $c->get("key") ?? $c->set("key", "value");'],
     'get-redis' => ['the same from Redis', '{load} $c = Larder\Cache::open([\'dsn\' => \'redis://{redis}\', \'near\' => \'none\']); echo $c->get("key") ?? $c->set("key", "value");'],
-    'symfony-apcu' => ['the same by Symfony: ApcuAdapter', '{symfony} echo (new Symfony\Component\Cache\Adapter\ApcuAdapter("app"))->get("key", static fn() => "value");'],
-    'symfony-files' => ['FilesystemAdapter', '{symfony} echo (new Symfony\Component\Cache\Adapter\FilesystemAdapter("", 0, \'{directory}/files\'))->get("key", static fn() => "value");'],
-    'symfony-php' => ['PhpFilesAdapter', '{symfony} echo (new Symfony\Component\Cache\Adapter\PhpFilesAdapter("", 0, \'{directory}/php\'))->get("key", static fn() => "value");'],
-    'symfony-pdo' => ['PdoAdapter on SQLite', '{symfony} echo (new Symfony\Component\Cache\Adapter\PdoAdapter(\'sqlite:{directory}/pdo.db\'))->get("key", static fn() => "value");'],
-    'symfony-redis' => ['RedisAdapter', '{symfony} $r = new Redis(); $r->connect(\'{redis}\'); echo (new Symfony\Component\Cache\Adapter\RedisAdapter($r))->get("key", static fn() => "value");'],
+    'symfony-apcu' => ['the same by Symfony: ApcuAdapter', '{load} echo (new Symfony\Component\Cache\Adapter\ApcuAdapter("app"))->get("key", static fn() => "value");'],
+    'symfony-files' => ['FilesystemAdapter', '{load} echo (new Symfony\Component\Cache\Adapter\FilesystemAdapter("", 0, \'{directory}/files\'))->get("key", static fn() => "value");'],
+    'symfony-php' => ['PhpFilesAdapter', '{load} echo (new Symfony\Component\Cache\Adapter\PhpFilesAdapter("", 0, \'{directory}/php\'))->get("key", static fn() => "value");'],
+    'symfony-pdo' => ['PdoAdapter on SQLite', '{load} echo (new Symfony\Component\Cache\Adapter\PdoAdapter(\'sqlite:{directory}/pdo.db\'))->get("key", static fn() => "value");'],
+    'symfony-redis' => ['RedisAdapter', '{load} $r = new Redis(); $r->connect(\'{redis}\'); echo (new Symfony\Component\Cache\Adapter\RedisAdapter($r))->get("key", static fn() => "value");'],
     'remember' => ['Larder, near memory: remember()', '{load} echo Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\'])->remember("key", static fn() => "value");'],
     'push' => ['a push on SQLite', '{load} echo strlen(Larder\Queue\Queue::open(\'sqlite://{directory}/queue\')->push("a message"));'],
     'push-redis' => ['a push over Redis', '{load} echo strlen(Larder\Queue\Queue::open(\'redis://{redis}\')->push("a message"));'],
@@ -42,31 +43,6 @@ const SCRIPTS = [
     'wordpress-alone' => ['the same without near memory', '{wordpress} require WP_CONTENT_DIR . \'/object-cache.php\'; wp_cache_init(); echo wp_cache_get("key", "options") ?: wp_cache_set("key", "value", "options");'],
     'page' => ['a stored page, by PageCache::start()', '{load} (new Larder\Page\PageCache(Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/page\', \'near\' => \'{near}\'])))->start(); header("Cache-Control: s-maxage=3600"); echo "a page";'],
 ];
-
-const SYMFONY = [
-    'Symfony\Component\Cache\\' => 'symfony/cache', 'Symfony\Contracts\Cache\\' => 'symfony/cache-contracts',
-    'Symfony\Component\VarExporter\\' => 'symfony/var-exporter', 'Symfony\Contracts\Service\\' => 'symfony/service-contracts',
-    'Psr\Cache\\' => 'psr/cache/src', 'Psr\Log\\' => 'psr/log/src', 'Psr\SimpleCache\\' => 'psr/simple-cache/src',
-];
-
-/**
- * Composer's loader with a map of all classes, as `composer install --no-dev --optimize-autoloader` makes it.
- *
- * @param array<string, string> $directories by the prefix of their classes
- */
-function loader(array $directories): string
-{
-    $map = [];
-    foreach ($directories as $prefix => $directory) {
-        /** @var SplFileInfo $file */
-        foreach (new RecursiveIteratorIterator(new RecursiveDirectoryIterator($directory, FilesystemIterator::SKIP_DOTS)) as $file) {
-            $map[$prefix . strtr(substr($file->getPathname(), strlen("$directory/"), -4), '/', '\\')] = $file->getPathname();
-        }
-    }
-
-    return '<?php require ' . var_export((new ReflectionClass(Composer\Autoload\ClassLoader::class))->getFileName(), true)
-        . '; $loader = new Composer\Autoload\ClassLoader(); $loader->addClassMap(' . var_export($map, true) . '); $loader->register();';
-}
 
 /** What WordPress does before it starts its object cache; the plugin lies where it is installed. */
 function wordpress(string $root, string $directory): string
@@ -125,14 +101,13 @@ $redis = new RedisServer($home->sub('redis')->open());
 try {
     $redis->start();
     $home->open();
-    file_put_contents($home->file('load.php'), loader(['Larder\\' => "$root/src"]));
-    file_put_contents($home->file('symfony.php'), loader(array_map(static fn(string $directory): string => dirname(__DIR__) . "/vendor/$directory", SYMFONY)));
+    file_put_contents($home->file('load.php'), Loader::program("$root/src"));
     printf("%-40s %12s\n", 'instructions a request, ' . PHP_VERSION, basename($root));
     $wordpress = preg_grep('/^wordpress/', $only) === [] ? '' : wordpress($root, $home->path);
     foreach ($only as $name) {
         [$what, $code] = SCRIPTS[$name] ?? throw new RuntimeException('--only knows ' . implode(', ', array_keys(SCRIPTS)));
         $near = extension_loaded('larder') ? 'segment' : 'apcu';
-        file_put_contents($home->file("$name.php"), '<?php ' . strtr($code, ['{load}' => 'require __DIR__ . "/load.php";', '{symfony}' => 'require __DIR__ . "/symfony.php";', '{directory}' => $home->path, '{near}' => $near, '{wordpress}' => $wordpress, '{redis}' => (string) ($redis->address()['socket'] ?? '')]));
+        file_put_contents($home->file("$name.php"), '<?php ' . strtr($code, ['{load}' => 'require __DIR__ . "/load.php";', '{directory}' => $home->path, '{near}' => $near, '{wordpress}' => $wordpress, '{redis}' => (string) ($redis->address()['socket'] ?? '')]));
         printf("%-40s %12s\n", $what, number_format(counted($home->file("$name.php"))));
     }
 } finally {

@@ -12,7 +12,7 @@ use Larder\Lab\Run\Measured;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Subject\LarderExtension;
-use Larder\Lab\Web\Endpoint;
+use Larder\Lab\Web\Loader;
 
 /** The instructions of each of a subject's calls. Of the subject's parameters "dsn" and "near" are Larder's. */
 final readonly class InstructionsTask extends TableTask
@@ -37,7 +37,7 @@ final readonly class InstructionsTask extends TableTask
         $subject = $side->subject;
         if ($side->cell->operation === 'page') {
             $home = $context->services->directory()->sub('instructions');
-            \file_put_contents($home->file('load.php'), Endpoint::loader());
+            \file_put_contents($home->file('load.php'), Loader::program(\dirname(__DIR__, 2) . '/src'));
             $code = $subject->engine === 'empty' ? '' : \sprintf(
                 'require %s; echo Larder\Cache::open(%s)->remember("key", static fn() => %s);',
                 \var_export($home->file('load.php'), true),

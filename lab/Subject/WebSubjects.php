@@ -8,9 +8,10 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Web\Endpoint;
+use Larder\Lab\Web\Loader;
 
 /**
- * What answers over HTTP in the scenarios `fpm`, `pages`, `counters` and `queues`. Of the parameters "script" is what the web
+ * What answers over HTTP in the scenarios `fpm`, `requests`, `pages`, `counters` and `queues`. Of the parameters "script" is what the web
  * server runs, "server" one of nginx's own ways, and "driver" what an endpoint stands on. {socket}, {host} and {port} in a DSN stand for the service's address, {directory} for a
  * directory of the subject's own.
  */
@@ -41,6 +42,36 @@ final class WebSubjects
             self::subject('larder-apcu', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=apcu'], [Need::sqlite(), Need::extension('apcu')]),
             self::subject('larder-segment', ['script' => 'larder', 'dsn' => 'sqlite://{directory}?near=segment'], [Need::sqlite(), LarderExtension::need()]),
             self::subject('larder-redis', ['script' => 'larder', 'dsn' => 'redis://{socket}?near=none'], [Need::extension('redis')], 'redis'),
+        ];
+    }
+
+    /**
+     * What a PHP developer would take instead, over the same engines. "cache" is how it is opened, "get" how its readers
+     * ask, with {key} and {compute}.
+     *
+     * @return list<Subject>
+     */
+    public static function requests(): array
+    {
+        [$sqlite, $apcu, $redis] = [Need::sqlite(), Need::extension('apcu'), Need::extension('redis')];
+        $connect = '(static function () { $r = new \Redis(); $r->connect({socket}); return $r; })()';
+
+        return [
+            self::reader('symfony-files', "new {symfony}FilesystemAdapter('', 0, {directory})"),
+            self::reader('symfony-phpfiles', "new {symfony}PhpFilesAdapter('', 0, {directory})"),
+            self::reader('symfony-pdo', "new {symfony}PdoAdapter('sqlite:' . {directory} . '.db')", [$sqlite]),
+            self::reader('symfony-apcu', "new {symfony}ApcuAdapter('app')", [$apcu]),
+            self::reader('symfony-redis', "new {symfony}RedisAdapter($connect)", [$redis], 'redis'),
+            self::reader('symfony-chain', "new {symfony}ChainAdapter([new {symfony}ApcuAdapter('chain'), new {symfony}PdoAdapter('sqlite:' . {directory} . '.db')])", [$sqlite, $apcu]),
+            self::reader('laravel-files', 'new {illuminate}Cache\FileStore(new {illuminate}Filesystem\Filesystem(), {directory})'),
+            self::reader('laravel-apcu', "new {illuminate}Cache\ApcStore(new {illuminate}Cache\ApcWrapper(), 'laravel')", [$apcu]),
+            self::reader('laravel-redis', "new {illuminate}Cache\RedisStore(new {illuminate}Redis\RedisManager(new {illuminate}Container\Container(), 'phpredis', ['default' => ['scheme' => 'unix', 'path' => {socket}, 'host' => {socket}, 'port' => 0]]), 'laravel')", [$redis], 'redis'),
+            self::reader('larder-files', 'file://{directory}?near=none'),
+            self::reader('larder-sqlite', self::SQLITE, [$sqlite]),
+            self::reader('larder-apcu', 'sqlite://{directory}?near=apcu', [$sqlite, $apcu]),
+            self::reader('larder-segment', 'sqlite://{directory}?near=segment', [$sqlite, LarderExtension::need()]),
+            self::reader('larder-redis', 'redis://{socket}?near=none', [$redis], 'redis'),
+            self::reader('larder-redis-apcu', 'redis://{socket}?near=apcu', [$redis, $apcu], 'redis'),
         ];
     }
 
@@ -96,6 +127,24 @@ final class WebSubjects
             self::endpoint('larder-redis', 'queue/larder', [Need::extension('redis')], 'redis', 'redis://{socket}?limit=100000000'),
             self::endpoint('larder-predis', 'queue/larder', [Need::predis()], 'redis', 'predis://{socket}?limit=100000000'),
         ];
+    }
+
+    /**
+     * @param string     $cache how it is opened, or Larder's DSN
+     * @param list<Need> $needs
+     */
+    private static function reader(string $engine, string $cache, array $needs = [], ?string $service = null): Subject
+    {
+        [$parameters, $library] = match (\explode('-', $engine)[0]) {
+            'symfony' => [['cache' => $cache, 'get' => 'get({key}, {compute})'], Need::library(\Symfony\Component\Cache\Adapter\ApcuAdapter::class, 'symfony/cache')],
+            'laravel' => [
+                ['cache' => "new {illuminate}Cache\Repository($cache)", 'get' => 'rememberForever({key}, {compute})', 'framework' => 'laravel'],
+                Need::that(Loader::package('laravel/framework') !== null, 'laravel/framework', 'make frameworks'),
+            ],
+            default => [['cache' => '\Larder\Cache::open({dsn})', 'get' => 'remember({key}, {compute})', 'dsn' => $cache], null],
+        };
+
+        return self::subject($engine, ['script' => 'requests'] + $parameters, [...$library === null ? [] : [$library], ...$needs], $service);
     }
 
     /** @param list<Need> $needs */

@@ -4,12 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Web;
 
-use Composer\Autoload\ClassLoader;
 use Larder\Counter;
 use Larder\Lab\Plan\Subject;
 use Larder\Queue\Queue;
-use Predis\Client;
-use Psr\Http\Message\StreamInterface;
 
 /**
  * The scripts of the scenarios `counters` and `queues`, for each driver as its users write them: what the route
@@ -72,28 +69,11 @@ final class Endpoint
         };
 
         return [
-            'load.php' => self::loader(),
+            'load.php' => Loader::program(\dirname(__DIR__, 2) . '/src'),
             'index.php' => "<?php $begin echo (int) ($do);",
             'held.php' => "<?php $begin echo $held;",
             'clear.php' => $clear === '' ? '<?php ' : "<?php $begin $clear;",
             'take.php' => "<?php $begin " . \str_replace('{take}', $take, self::TAKE),
         ];
-    }
-
-    /** What `composer install --no-dev --optimize-autoloader` makes: Composer's loader with a map of all classes. */
-    public static function loader(): string
-    {
-        $map = [];
-        foreach (['Larder\\' => Counter::class, 'Predis\\' => Client::class, 'Psr\\Http\\Message\\' => StreamInterface::class] as $prefix => $class) {
-            $root = \class_exists($class) || \interface_exists($class) ? \dirname((string) (new \ReflectionClass($class))->getFileName()) : null;
-            /** @var iterable<string> $files */
-            $files = $root === null ? [] : new \RegexIterator(new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($root, \FilesystemIterator::CURRENT_AS_PATHNAME | \FilesystemIterator::SKIP_DOTS)), '/\.php$/');
-            foreach ($files as $file) {
-                $map[$prefix . \strtr(\substr($file, \strlen((string) $root) + 1, -\strlen('.php')), '/', '\\')] = $file;
-            }
-        }
-
-        return '<?php require ' . \var_export((new \ReflectionClass(ClassLoader::class))->getFileName(), true)
-            . '; $loader = new Composer\Autoload\ClassLoader(); $loader->addClassMap(' . \var_export($map, true) . '); $loader->register();';
     }
 }

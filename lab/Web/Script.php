@@ -49,6 +49,10 @@ final class Script
             case 'larder':
                 $put('index.php', "<?php $require echo {$cache}->remember('key', static fn() => $value);");
                 break;
+            case 'requests':
+                $put('load.php', Loader::program("$library/src"));
+                $put('index.php', self::reader($subject, ['{directory}' => \var_export("$root->path-store", true), '{socket}' => $socket, '{dsn}' => \var_export($dsn, true), '{symfony}' => '\Symfony\Component\Cache\Adapter\\', '{illuminate}' => '\Illuminate\\']));
+                break;
             case 'application':
                 $put('index.php', "<?php $require $application");
                 break;
@@ -72,6 +76,32 @@ final class Script
                     $put("$path.gz", (string) \gzencode(Application::page($bytes), 6));
                 }
         }
+    }
+
+    /** What the script of `requests` answers: a checksum of the values of so many keys. */
+    public static function checksum(int $keys): string
+    {
+        return \md5(\implode('', \array_map(static fn(int $key): string => \str_repeat(\md5("key-$key"), 4), \range(1, $keys))));
+    }
+
+    /**
+     * Reads as many keys as it is asked for, one by one; computes a value that is not there.
+     *
+     * @param array<string, string> $words of PHP, by what stands for them
+     */
+    private static function reader(Subject $subject, array $words): string
+    {
+        $helpers = '';
+        if (($subject->parameters['framework'] ?? '') === 'laravel') {
+            // Files that Composer's loader of an application loads in each request.
+            foreach (['Collections/functions', 'Collections/helpers', 'Reflection/helpers', 'Support/functions', 'Support/helpers'] as $name) {
+                $helpers .= 'require ' . \var_export(Loader::package('laravel/framework') . "/src/Illuminate/$name.php", true) . '; ';
+            }
+        }
+        $get = \strtr((string) $subject->parameters['get'], ['{key}' => '"key-$i"', '{compute}' => 'static fn() => str_repeat(md5("key-$i"), 4)']);
+
+        return "<?php require __DIR__ . '/load.php'; $helpers\$c = " . \strtr((string) $subject->parameters['cache'], $words)
+            . '; $all = ""; for ($i = 1, $last = (int) $_GET["keys"]; $i <= $last; $i++) { $all .= $c->' . $get . '; } echo md5($all);';
     }
 
     /**

@@ -21,14 +21,15 @@ use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\WebSubjects;
 
 /**
- * The web servers of the scenarios `fpm`, `pages`, `counters` and `queues`: one php-fpm for all subjects, and for each a web server with a directory
+ * The web servers of the scenarios `fpm`, `requests`, `pages`, `counters` and `queues`: one php-fpm for all subjects, and for each a web server with a directory
  * of its own, brought up when it is first asked for and there until the run ends.
  */
 final class Stand
 {
     public const WORKERS = 4;
 
-    private const INI = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'apc.shm_size' => '64M', 'expose_php' => 0, 'display_errors' => 0, 'log_errors' => 1];
+    // A script is kept by OPcache from its first request on, not from two seconds after it was written.
+    private const INI = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'opcache.file_update_protection' => 0, 'apc.shm_size' => '64M', 'expose_php' => 0, 'display_errors' => 0, 'log_errors' => 1];
 
     private const GZIP = ['gzip on;', 'gzip_comp_level 6;', 'gzip_proxied any;', 'gzip_vary on;', 'gzip_types text/plain;'];
 

@@ -157,7 +157,8 @@ final class FileStoreKillTest extends TestCase
         $keys = ['all', 'own0', 'own1', 'own2'];
         $view = $store->read($keys);
         $now = $store->since($seen->epoch, $seen->end, $seen->token);
-        self::assertTrue($now->complete);
+        // Some 10,000 changes, of at least twenty bytes each, may be made while a busy machine lets this process wait.
+        self::assertTrue($now->complete || $now->end - $seen->end > 200_000);
         foreach ($now->list as [$key, $position]) {
             self::assertGreaterThan($seen->end, $position);
             $near[$key] = $position;
