@@ -80,7 +80,7 @@ final class RedisFailureTest extends RedisFixture
     public function testAServerThatHangs(string $connection): void
     {
         $this->server = new RedisServer();
-        foreach ([$this->server->socketEndpoint(0.2), $this->server->tcpEndpoint(0.2)] as $endpoint) {
+        foreach ([$this->server->socketEndpoint(0.4), $this->server->tcpEndpoint(0.4)] as $endpoint) {
             $store = $this->store($connection, $endpoint);
             $large = \str_repeat('x', 8_000_000);
             foreach ([
