@@ -66,7 +66,7 @@ function counted(string $script): int
 {
     $home = Directory::temporary();
     $counts = $home->file('counts');
-    $ini = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'apc.shm_size' => '8M', 'expose_php' => 0];
+    $ini = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'opcache.file_update_protection' => 0, 'apc.shm_size' => '8M', 'expose_php' => 0];
     $fpm = new PhpFpmServer($home, Account::own(), 1, $ini, prefix: ['valgrind', '--quiet', '--tool=callgrind', '--dump-before=accept', "--callgrind-out-file=$counts"]);
     try {
         $fpm->start();

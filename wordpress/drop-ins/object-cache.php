@@ -50,7 +50,7 @@ if (!defined('ABSPATH')) {
         $site .= is_string($value) ? $value . ' ' : '';
     }
     $table = isset($GLOBALS['table_prefix']) ? $GLOBALS['table_prefix'] : '';
-    $name = '/larder-' . substr(hash('sha256', $site . (is_string($table) ? $table : '')), 0, 32) . '-away';
+    $name = '/larder-' . md5($site . (is_string($table) ? $table : '')) . '-away';
     // Hosts disable any function (disable_functions), and this must work without it: then Larder itself may not.
     $temporary = function_exists('sys_get_temp_dir') ? rtrim(sys_get_temp_dir(), '/') : '/tmp';
     $marks = [WP_CONTENT_DIR . '/.larder-away', '/var/tmp' . $name, $temporary . $name];

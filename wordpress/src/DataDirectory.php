@@ -79,7 +79,7 @@ final class DataDirectory
     {
         // The same by every link that leads there.
         $root = Quietly::call(static fn(): string => \realpath($abspath) ?: \rtrim($abspath, '/'));
-        $name = '/larder-' . \substr(\hash_hmac('sha256', $root, $secret), 0, 24);
+        $name = '/larder-' . \substr(\hash_hmac('md5', $root, $secret), 0, 24);
 
         return [\rtrim($content, '/') . $name, \rtrim(\dirname($root), '/') . $name];
     }

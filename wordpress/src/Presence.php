@@ -375,6 +375,6 @@ final class Presence
         }
         $table = $GLOBALS['table_prefix'] ?? '';
 
-        return self::$called = \substr(\hash('sha256', $site . (\is_string($table) ? $table : '')), 0, 32);
+        return self::$called = \hash('md5', $site . (\is_string($table) ? $table : ''));
     }
 }
