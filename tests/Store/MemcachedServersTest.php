@@ -94,7 +94,7 @@ final class MemcachedServersTest extends StoreContract
         self::$servers[1]->pause();
         $failed = 0;
         try {
-            $store = $this->store(0.05);
+            $store = $this->store(0.2);
             foreach ($keys as $key) {
                 try {
                     self::assertSame('v', self::record($store, $key)?->body);
