@@ -98,7 +98,7 @@ final class Request
         if ($this->reader !== null) {
             return $this->reader;
         }
-        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/store.php') && require __DIR__ . '/../../classes/store.php';
+        \PHP_SAPI === 'cli' || \class_exists(Reader::class, false) || \is_file(__DIR__ . '/../../classes/store.php') && require __DIR__ . '/../../classes/store.php';
 
         return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
     }

@@ -6,6 +6,7 @@ namespace Larder\Tests\Config;
 
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -38,6 +39,8 @@ final class ClassesTest extends TestCase
             self::markTestSkipped('Needs php-fpm.');
         }
         $directory = new TemporaryDirectory();
+        $redis = $door !== 'redis' ? null : (RedisServer::program() === null ? self::markTestSkipped('There is no Redis.') : new RedisServer());
+        $before = "\$redis = '" . $redis?->socket . "'; $before";
         $fpm = new FpmServer(1, ini: ['display_errors' => 1, 'opcache.enable' => 1]);
         $root = self::$release->path;
         $autoload = \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true);
@@ -66,6 +69,7 @@ final class ClassesTest extends TestCase
         yield 'cache' => ['cache', '', $cache, 'v', ['src/Cache.php']];
         yield 'a miss near' => ['store', '', \strtr($cache, ['apcu' => 'none']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
         yield 'a miss near, and then below' => ['store', '', \strtr($cache, ['echo $c->get("k")' => 'echo $c->get(bin2hex(random_bytes(4)), $c->get("k"))']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
+        yield 'over Redis' => ['redis', '', \strtr($cache, ['sqlite://$d' => 'redis://$redis', 'apcu' => 'none']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
         yield 'page' => ['page', '', 'new Larder\Page\PageCache(Larder\Cache::open(["dsn" => "sqlite://$d", "near" => "apcu"])); echo "made";', 'made', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php', 'src/Page/PageCache.php', 'src/Page/Serve.php']];
         yield 'counter' => ['counter', '', $counter, '1', ['src/Counter.php']];
         yield 'queue' => ['queue', '', $push, '28', ['src/Queue/Queue.php']];
