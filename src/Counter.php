@@ -5,10 +5,12 @@ declare(strict_types=1);
 namespace Larder;
 
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\PlainDsn;
 use Larder\Counter\CounterFailure;
 use Larder\Counter\CounterOverflow;
 use Larder\Counter\Engine;
 use Larder\Counter\Engines;
+use Larder\Counter\SqliteEngine;
 use Larder\System\WrongUser;
 
 /**
@@ -40,7 +42,14 @@ final class Counter
      */
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
-        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../classes/counter.php') && require __DIR__ . '/../classes/counter.php';
+        if (\is_string($source) && \str_starts_with($source, 'sqlite:')) {
+            \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../classes/counter.php') && require __DIR__ . '/../classes/counter.php';
+            $directory = $name === '' || \strlen($name) > Engine::LONGEST_NAME || !\extension_loaded('pdo_sqlite') ? null : PlainDsn::directory($source);
+            if ($directory !== null) {
+                return new self(new SqliteEngine($directory, $name));
+            }
+        }
+        \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../classes/counter-redis.php') && require __DIR__ . '/../classes/counter-redis.php';
 
         return new self(Engines::make($source, $name));
     }

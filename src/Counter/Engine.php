@@ -11,6 +11,12 @@ namespace Larder\Counter;
  */
 interface Engine
 {
+    /** Seconds that a call waits for other processes, or for a server, where nothing else is said. */
+    public const TIMEOUT = 5.0;
+
+    /** Bytes of a counter's name. */
+    public const LONGEST_NAME = 200;
+
     /**
      * @return int the new value
      *

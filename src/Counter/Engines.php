@@ -20,11 +20,6 @@ final class Engines
 
     private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls'];
 
-    /** Seconds that a call waits for other processes, or for a server. */
-    private const TIMEOUT = 5.0;
-
-    private const LONGEST_NAME = 200;
-
     /**
      * @param string|array<array-key, mixed> $source
      *
@@ -32,8 +27,8 @@ final class Engines
      */
     public static function make(#[\SensitiveParameter] string|array $source, string $name): Engine
     {
-        if ($name === '' || \strlen($name) > self::LONGEST_NAME) {
-            throw new InvalidConfiguration('A counter\'s name has 1 to ' . self::LONGEST_NAME . ' bytes. Write for example page-views.');
+        if ($name === '' || \strlen($name) > Engine::LONGEST_NAME) {
+            throw new InvalidConfiguration('A counter\'s name has 1 to ' . Engine::LONGEST_NAME . ' bytes. Write for example page-views.');
         }
         $options = \is_string($source) ? ['dsn' => $source] : $source;
         if (!\is_string($options['dsn'] ?? null)) {
@@ -48,7 +43,7 @@ final class Engines
                 throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
             }
         }
-        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : Engine::TIMEOUT;
         $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         $isKept = isset($options['persistent']) && Options::persistent($dsn, $options['persistent']);

@@ -37,7 +37,7 @@ final class SqliteEngine implements Engine
 
     private readonly DurableDatabase $database;
 
-    public function __construct(private readonly string $directory, private readonly string $name, bool $isFull, float $timeout)
+    public function __construct(private readonly string $directory, private readonly string $name, bool $isFull = false, float $timeout = self::TIMEOUT)
     {
         $this->database = new DurableDatabase("$directory/counters.db", self::APPLICATION, self::SCHEMA, $isFull, $timeout, self::LOG);
     }

@@ -8,7 +8,7 @@ use Larder\Codec\Codec;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\InvalidConfiguration;
-use Larder\System\Ownership;
+use Larder\Config\PlainDsn;
 
 /**
  * Work for later: each message is handed to a worker at least once, the greatest priority first, then the oldest.
@@ -26,9 +26,6 @@ final class Queue
 {
     /** What a queue may be called. */
     public const NAME = '/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/D';
-
-    /** A DSN without options. */
-    private const PLAIN = '~^sqlite://(/(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+)$~D';
 
     /** Nanoseconds between two looks for dead messages that have stayed long enough. */
     private const LOOK = 60_000_000_000;
@@ -53,11 +50,12 @@ final class Queue
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
         \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/queue.php') && require __DIR__ . '/../../classes/queue.php';
-        if (\is_string($source) && \preg_match(self::PLAIN, $source, $found) === 1 && \preg_match(self::NAME, $name) === 1 && Ownership::isPrivate($found[1])) {
+        $directory = \preg_match(self::NAME, $name) === 1 ? PlainDsn::directory($source) : null;
+        if ($directory !== null && \is_string($source)) {
             // A long process may run out of files, and then cannot load what it is to throw.
             \PHP_SAPI === 'cli' && \class_exists(QueueFailure::class);
 
-            return new self($name, null, new PushLog($found[1], $name), $source);
+            return new self($name, null, new PushLog($directory, $name), $source);
         }
         \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/queue-redis.php') && require __DIR__ . '/../../classes/queue-redis.php';
         $queue = new self($name, QueueOptions::from($source, $name), null, '');
