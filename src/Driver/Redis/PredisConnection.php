@@ -50,7 +50,10 @@ final class PredisConnection extends RedisConnection
                 return $this->made = new PredisStream($stream, $this->timeout);
             }
         };
-        $stream = new StreamConnection($parameters, $streams);
+        $stream = new class ($parameters, $streams) extends StreamConnection {
+            /** At the end of a script Predis's would close it before destructors of what was made later, which may still write. */
+            public function __destruct() {}
+        };
         $stream->connect();
         $this->stream = $stream;
         $this->bytes = $streams->made;
