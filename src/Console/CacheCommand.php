@@ -6,6 +6,7 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -54,6 +55,18 @@ abstract class CacheCommand extends Command
     final protected static function truth(Place $place, InputInterface $input): Cache
     {
         return self::in(self::text($input, 'group'), $place->openTruth());
+    }
+
+    /**
+     * Says what was done: as JSON where that is asked for.
+     *
+     * @param array<string, mixed> $document
+     */
+    final protected static function say(InputInterface $input, OutputInterface $output, array $document, bool $done, string $line): int
+    {
+        $input->getOption('json') === true ? Text::json($output, $document + ['done' => $done]) : $output->writeln($done ? $line : "not $line");
+
+        return $done ? Application::OK : Application::NOT_DONE;
     }
 
     private static function in(?string $group, Cache $cache): Cache

@@ -34,17 +34,12 @@ final class DeleteCommand extends CacheCommand
         $keys = self::words($input->getArgument('key'));
         $found = \count(\array_filter($keys, $cache->has(...)));
         $done = $cache->deleteMultiple($keys);
-        if ($input->getOption('json') === true) {
-            Text::json($output, ['keys' => \array_map(static fn(string $key): mixed => Text::document($key)['value'], $keys), 'found' => $found, 'done' => $done]);
-        } else {
-            $output->writeln(match (true) {
-                !$done => 'not deleted',
-                $found === 0 => 'nothing was there',
-                $found < \count($keys) => "deleted; $found of " . \count($keys) . ' were there',
-                default => 'deleted',
-            });
-        }
+        $document = ['keys' => \array_map(static fn(string $key): mixed => Text::document($key)['value'], $keys), 'found' => $found];
 
-        return $done ? Application::OK : Application::NOT_DONE;
+        return self::say($input, $output, $document, $done, match (true) {
+            !$done, $found === \count($keys) => 'deleted',
+            $found === 0 => 'nothing was there',
+            default => "deleted; $found of " . \count($keys) . ' were there',
+        });
     }
 }

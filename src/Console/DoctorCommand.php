@@ -48,7 +48,6 @@ final class DoctorCommand extends Command
     {
         $dsn = $input->getOption('dsn');
         $place = Place::choose(\is_string($dsn) ? $dsn : null);
-        $json = $input->getOption('json') === true;
         $findings = [];
         $status = Application::OK;
         // A file that PHP cannot read (open_basedir, rights) becomes a finding, not a PHP warning.
@@ -65,8 +64,8 @@ final class DoctorCommand extends Command
         }
         // What is wrong first. The order is otherwise that of the checks (usort() is stable).
         \usort($findings, static fn(Finding $one, Finding $other): int => self::ORDER[$one->level] <=> self::ORDER[$other->level]);
-        if ($json) {
-            Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => \array_map(static fn(Finding $finding): array => $finding->document(), $findings)]);
+        if ($input->getOption('json') === true) {
+            Text::json($output, ['ok' => $status === Application::OK, 'cache' => $place->describe(), 'findings' => $findings]);
         } else {
             foreach ($findings as $finding) {
                 self::show($finding, $output);

@@ -6,7 +6,6 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Support\Place;
-use Larder\Console\Support\Text;
 use Larder\Page\FastDoor;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputInterface;
@@ -31,12 +30,7 @@ final class FlushCommand extends CacheCommand
     {
         $done = $cache->flush();
         FastDoor::doubtOthers($cache);
-        if ($input->getOption('json') === true) {
-            Text::json($output, ['group' => self::text($input, 'group'), 'done' => $done]);
-        } else {
-            $output->writeln($done ? 'flushed' : 'not flushed');
-        }
 
-        return $done ? Application::OK : Application::NOT_DONE;
+        return self::say($input, $output, ['group' => self::text($input, 'group')], $done, 'flushed');
     }
 }

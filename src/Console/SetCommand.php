@@ -45,13 +45,8 @@ final class SetCommand extends CacheCommand
             throw new InvalidArgumentException('The ttl "' . $ttl . '" must be a whole number of seconds, 0 for no expiry. Write for example --ttl=3600.');
         }
         $done = $cache->set($key, self::value($input), (int) $ttl, self::words($input->getOption('tag')));
-        if ($input->getOption('json') === true) {
-            Text::json($output, ['key' => Text::document($key)['value'], 'done' => $done]);
-        } else {
-            $output->writeln($done ? 'stored' : 'not stored');
-        }
 
-        return $done ? Application::OK : Application::NOT_DONE;
+        return self::say($input, $output, ['key' => Text::document($key)['value']], $done, 'stored');
     }
 
     private static function value(InputInterface $input): mixed

@@ -35,8 +35,7 @@ final class StatsCommand extends CacheCommand
 
             return Application::OK;
         }
-        $table = new Table($output);
-        $table->setHeaders(['tier', 'engine', 'entries', 'bytes', 'budget', 'errors']);
+        $table = (new Table($output))->setHeaders(['tier', 'engine', 'entries', 'bytes', 'budget', 'errors']);
         foreach ($stats as $tier => $row) {
             if (!isset($row['engine'])) {
                 continue;

@@ -6,7 +6,6 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Support\Place;
-use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
@@ -31,13 +30,7 @@ final class TagsCommand extends CacheCommand
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
         $tags = self::words($input->getArgument('tag'));
-        $done = $cache->invalidateTags(...$tags);
-        if ($input->getOption('json') === true) {
-            Text::json($output, ['tags' => $tags, 'done' => $done]);
-        } else {
-            $output->writeln($done ? 'invalidated' : 'not invalidated');
-        }
 
-        return $done ? Application::OK : Application::NOT_DONE;
+        return self::say($input, $output, ['tags' => $tags], $cache->invalidateTags(...$tags), 'invalidated');
     }
 }

@@ -57,7 +57,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
-        $interval = (float) self::number($input, 'interval', 0.1);
+        $interval = self::number($input, 'interval', 0.1);
         $limit = (int) self::number($input, 'limit', 0);
         $order = self::text($input, 'sort') ?? '';
         if (!\in_array($order, Census::ORDERS, true)) {
@@ -105,15 +105,13 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
             Text::bytes($census->bytes),
             $before === null ? '' : \sprintf(' (%+d entries, %+d bytes)', $census->entries - $before->entries, $census->bytes - $before->bytes),
         ));
-        $table = new Table($page);
-        $table->setHeaders(['group', 'entries', 'bytes']);
+        $table = (new Table($page))->setHeaders(['group', 'entries', 'bytes']);
         foreach ($census->groups as $name => [$entries, $bytes]) {
             $table->addRow([OutputFormatter::escape(Text::line((string) $name, 40)) ?: '(none)', $entries, Text::bytes($bytes)]);
         }
         $table->render();
         if ($census->keys !== []) {
-            $table = new Table($page);
-            $table->setHeaders(['key', 'group', 'size', 'age', 'expires in']);
+            $table = (new Table($page))->setHeaders(['key', 'group', 'size', 'age', 'expires in']);
             foreach ($census->keys as $row) {
                 $table->addRow([
                     OutputFormatter::escape(Text::line($row['key'])),

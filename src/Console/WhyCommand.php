@@ -41,8 +41,7 @@ final class WhyCommand extends CacheCommand
 
             return $found ? Application::OK : Application::NOT_DONE;
         }
-        $table = new Table($output);
-        $table->setHeaders(['tier', 'has', 'age', 'size', 'expires in', 'tags', 'position']);
+        $table = (new Table($output))->setHeaders(['tier', 'has', 'age', 'size', 'expires in', 'tags', 'position']);
         foreach ($rows as $row) {
             $table->addRow([
                 $row['tier'],

@@ -61,7 +61,8 @@ final class Text
     /** @param array<array-key, mixed> $document */
     public static function json(OutputInterface $output, array $document, bool $pretty = true): void
     {
-        $output->writeln(self::encoded($document, $pretty), OutputInterface::OUTPUT_RAW);
+        $flags = \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE | \JSON_PRESERVE_ZERO_FRACTION | \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PARTIAL_OUTPUT_ON_ERROR;
+        $output->writeln((string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags), OutputInterface::OUTPUT_RAW);
     }
 
     /**
@@ -93,14 +94,6 @@ final class Text
             \is_scalar($value), $value === null => \var_export($value, true),
             default => \rtrim(\print_r($value, true)),
         };
-    }
-
-    /** @param array<array-key, mixed> $document */
-    private static function encoded(array $document, bool $pretty): string
-    {
-        $flags = \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE | \JSON_PRESERVE_ZERO_FRACTION | \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PARTIAL_OUTPUT_ON_ERROR;
-
-        return (string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags);
     }
 
     /**
