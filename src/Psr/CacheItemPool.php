@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Codec\Codec;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
+use Larder\System\Clock;
 use Larder\System\Process;
 use Psr\Cache\CacheItemInterface;
 use Psr\Cache\CacheItemPoolInterface;
@@ -30,7 +31,7 @@ final class CacheItemPool implements CacheItemPoolInterface
 
     private readonly Codec $codec;
 
-    /** @var array<array-key, Deferred> */
+    /** @var array<array-key, array{string, ?int}> the values, encoded, so that later changes of their objects do not change them; and expiries */
     private array $deferred = [];
 
     /** The process whose deferred items these are. */
@@ -60,8 +61,8 @@ final class CacheItemPool implements CacheItemPoolInterface
     public function getItem(mixed $key): CacheItem
     {
         $key = Rules::key($key);
-        if ($this->deferred !== [] && ($deferred = $this->deferred($key)) !== null) {
-            return $this->waiting($key, $deferred);
+        if ($this->deferred !== [] && ($waiting = $this->waiting($key)) !== null) {
+            return $waiting;
         }
         $value = $this->cache->get($key, $this->miss);
 
@@ -81,9 +82,9 @@ final class CacheItemPool implements CacheItemPoolInterface
         $items = [];
         $asked = [];
         foreach (Rules::keys($keys) as $key) {
-            $deferred = $this->deferred($key);
-            $items[$key] = $deferred === null ? new CacheItem($key, null, false) : $this->waiting($key, $deferred);
-            if ($deferred === null) {
+            $waiting = $this->waiting($key);
+            $items[$key] = $waiting ?? new CacheItem($key, null, false);
+            if ($waiting === null) {
                 $asked[] = $key;
             }
         }
@@ -102,9 +103,8 @@ final class CacheItemPool implements CacheItemPoolInterface
     public function hasItem(mixed $key): bool
     {
         $key = Rules::key($key);
-        $deferred = $this->deferred($key);
 
-        return $deferred === null ? $this->cache->has($key) : $this->waiting($key, $deferred)->isHit();
+        return $this->waiting($key)?->isHit() ?? $this->cache->has($key);
     }
 
     /** Empties this pool only, and drops its deferred items. */
@@ -157,7 +157,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     {
         $item = self::own($item);
         $key = $item->getKey();
-        $ttl = Deferred::remaining($item->expiry());
+        $ttl = self::ttl($item->expiry());
         try {
             $done = $ttl < 0 ? $this->cache->delete($key) : $this->cache->set($key, $item->get(), $ttl);
         } catch (NotStorable) {
@@ -177,7 +177,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     {
         $item = self::own($item);
         try {
-            $deferred = new Deferred($this->codec->encode($item->get()), $item->expiry());
+            $deferred = [$this->codec->encode($item->get()), $item->expiry()];
         } catch (NotStorable) {
             return false;
         }
@@ -201,14 +201,14 @@ final class CacheItemPool implements CacheItemPoolInterface
         $done = true;
         $over = [];
         $batches = [];
-        foreach ($deferred as $key => $one) {
-            $ttl = $one->ttl();
+        foreach ($deferred as $key => [$data, $expiry]) {
+            $ttl = self::ttl($expiry);
             if ($ttl < 0) {
                 $over[] = (string) $key;
                 continue;
             }
             try {
-                $batches[$ttl][$key] = $this->codec->decode($one->data);
+                $batches[$ttl][$key] = $this->codec->decode($data);
             } catch (Undecodable) {
                 $done = false;
             }
@@ -256,13 +256,6 @@ final class CacheItemPool implements CacheItemPoolInterface
         }
     }
 
-    private function deferred(string $key): ?Deferred
-    {
-        $this->forget();
-
-        return $this->deferred[$key] ?? null;
-    }
-
     /** Drops the deferred items in a forked child: they are its parent's. */
     private function forget(): void
     {
@@ -273,17 +266,36 @@ final class CacheItemPool implements CacheItemPoolInterface
         }
     }
 
-    private function waiting(string $key, Deferred $deferred): CacheItem
+    /** The item that waits for commit(), a miss if it has expired meanwhile; null: none waits. */
+    private function waiting(string $key): ?CacheItem
     {
-        if ($deferred->ttl() >= 0) {
+        $this->forget();
+        [$data, $expiry] = $this->deferred[$key] ?? [null, null];
+        if ($data === null) {
+            return null;
+        }
+        if (self::ttl($expiry) >= 0) {
             try {
-                return new CacheItem($key, $this->codec->decode($deferred->data), true);
+                return new CacheItem($key, $this->codec->decode($data), true);
             } catch (Undecodable) {
                 // "MUST respond with a cache miss rather than corrupted data"
             }
         }
 
         return new CacheItem($key, null, false);
+    }
+
+    /**
+     * Seconds for Cache::set(); 0: no expiry; negative: expired. Rounded up to the whole seconds of both PSRs: an item that
+     * lives for one second must not expire because a millisecond has passed between expiresAfter() and save().
+     *
+     * @param ?int $expiry milliseconds since 1970
+     */
+    private static function ttl(?int $expiry): int
+    {
+        $milliseconds = $expiry === null ? 0 : $expiry - Clock::now();
+
+        return $expiry !== null && $milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000);
     }
 
     /** @throws InvalidArgument */
