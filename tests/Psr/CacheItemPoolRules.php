@@ -221,7 +221,7 @@ abstract class CacheItemPoolRules extends PsrTestCase
         // Fetched, changed and saved again without an expiration: "stored permanently".
         $pool->save($pool->getItem('seconds.again')->set('value')->expiresAfter(1));
         $pool->save($pool->getItem('seconds.again')->set('for ever'));
-        \usleep(1_200_000);
+        self::await(static fn(): bool => !$pool->hasItem('deferred.time') && !$pool->hasItem('time') && !$pool->hasItem('deferred.interval'));
         foreach (['', 'deferred.'] as $prefix) {
             foreach (['seconds', 'interval', 'time'] as $key) {
                 self::assertFalse($pool->hasItem($prefix . $key), $prefix . $key);

@@ -4,36 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Psr\Engine;
 
-use Larder\Cache;
-use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\After;
-
 /** The embedded default: SQLite in a directory. */
 trait OnEmbedded
 {
-    private ?TemporaryDirectory $directory = null;
-
-    protected function cache(): Cache
-    {
-        return Cache::open($this->options());
-    }
+    use InDirectory;
 
     /** @return array<string, string> */
     protected function options(): array
     {
-        $this->directory ??= new TemporaryDirectory();
-
-        return ['dsn' => 'sqlite://' . $this->directory->path . '/cache'];
-    }
-
-    protected function reachable(): bool
-    {
-        return true;
-    }
-
-    #[After]
-    protected function removeDirectory(): void
-    {
-        $this->directory = null;
+        return ['dsn' => 'sqlite://' . $this->path() . '/cache'];
     }
 }

@@ -4,50 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Psr\Engine;
 
-use Larder\Cache;
-use Larder\Tests\Support\RedisServer;
-use PHPUnit\Framework\Attributes\After;
-use PHPUnit\Framework\Attributes\AfterClass;
-
 /** Redis by Predis, over TCP. */
 trait OnPredis
 {
-    private static ?RedisServer $server = null;
-
-    private string $prefix = '';
-
-    protected function cache(): Cache
-    {
-        return Cache::open($this->options());
-    }
+    use OnRedisServer;
 
     /** @return array<string, string> */
     protected function options(): array
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
-        self::$server ??= new RedisServer();
-        $this->prefix = $this->prefix !== '' ? $this->prefix : 't' . \bin2hex(\random_bytes(5));
-
-        // Long, so that a busy machine is no reason for a false.
-        return ['dsn' => 'predis://127.0.0.1:' . self::$server->port . '/0?timeout=5&prefix=' . $this->prefix];
-    }
-
-    protected function reachable(): bool
-    {
-        return true;
-    }
-
-    #[After]
-    protected function leavePrefix(): void
-    {
-        $this->prefix = '';
-    }
-
-    #[AfterClass]
-    public static function stopServer(): void
-    {
-        self::$server = null;
+        return ['dsn' => 'predis://127.0.0.1:' . self::redis()->port . '/0'] + $this->common();
     }
 }
