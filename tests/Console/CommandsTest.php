@@ -6,6 +6,7 @@ namespace Larder\Tests\Console;
 
 use Larder\Cache;
 use Larder\Console\Application;
+use Larder\System\Clock;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -237,10 +238,13 @@ final class CommandsTest extends TestCase
     public function testTopOnce(): void
     {
         $cache = Cache::open($this->dsn);
+        $tick = static function (): void {
+            for ($now = Clock::now(); Clock::now() === $now; \usleep(200));
+        };
         $cache->set('small', 'x');
-        \usleep(20_000);
+        $tick();
         $cache->set('large', \str_repeat('x', 5000), 100);
-        \usleep(20_000);
+        $tick();
         $cache->group('users')->set('young', 'y');
 
         [$status, $output] = $this->tell('top', ['--once' => true]);

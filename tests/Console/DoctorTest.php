@@ -39,10 +39,7 @@ final class DoctorTest extends TestCase
      */
     private function doctor(string $dsn): array
     {
-        $application = new Application();
-        $application->setAutoExit(false);
-        $tester = new ApplicationTester($application);
-        $tester->run(['command' => 'doctor', '--dsn' => $dsn, '--json' => true], ['capture_stderr_separately' => true]);
+        $tester = self::tester(['--dsn' => $dsn, '--json' => true]);
         $document = \json_decode($tester->getDisplay(), true, flags: \JSON_THROW_ON_ERROR);
         self::assertIsArray($document);
         self::assertSame($tester->getStatusCode() === 0, $document['ok']);
@@ -60,6 +57,17 @@ final class DoctorTest extends TestCase
         }
 
         return [$tester->getStatusCode(), $findings];
+    }
+
+    /** @param array<string, string|bool> $options */
+    private static function tester(array $options): ApplicationTester
+    {
+        $application = new Application();
+        $application->setAutoExit(false);
+        $tester = new ApplicationTester($application);
+        $tester->run(['command' => 'doctor'] + $options, ['capture_stderr_separately' => true]);
+
+        return $tester;
     }
 
     public function testAHealthyDirectory(): void
@@ -137,10 +145,7 @@ final class DoctorTest extends TestCase
     /** Seen to fail: it began with an inventory, in which what is not loaded was "ok". */
     public function testWhatIsWrongComesFirstAndWhatIsMissingIsNotOk(): void
     {
-        $application = new Application();
-        $application->setAutoExit(false);
-        $tester = new ApplicationTester($application);
-        $tester->run(['command' => 'doctor', '--dsn' => 'memory://']);
+        $tester = self::tester(['--dsn' => 'memory://']);
         $marks = \array_values(\array_filter(\array_map(static fn(string $line): string => \trim(\substr($line, 0, 4)), \explode("\n", $tester->getDisplay()))));
         $order = ['fail' => 0, 'warn' => 1, 'ok' => 2, '-' => 3];
         $sorted = $marks;
@@ -152,10 +157,7 @@ final class DoctorTest extends TestCase
 
     public function testItIsReadableOnATerminal(): void
     {
-        $application = new Application();
-        $application->setAutoExit(false);
-        $tester = new ApplicationTester($application);
-        $tester->run(['command' => 'doctor', '--dsn' => 'memory://']);
+        $tester = self::tester(['--dsn' => 'memory://']);
 
         self::assertSame(0, $tester->getStatusCode());
         self::assertStringContainsString(' ok  php ', $tester->getDisplay());
