@@ -718,12 +718,4 @@ final class FileTest extends SegmentTestCase
 
         return $all;
     }
-
-    /** @param \Closure(): bool $condition */
-    private function await(\Closure $condition): void
-    {
-        for ($end = \hrtime(true) + 60_000_000_000; !$condition(); \usleep(2_000)) {
-            self::assertLessThan($end, \hrtime(true), 'It does not happen.');
-        }
-    }
 }

@@ -278,16 +278,12 @@ final class ForkTest extends SegmentTestCase
             self::assertSame('good', \file_get_contents($file), \basename($file));
         }
         // When they have ended nothing is held any more.
-        for ($end = \hrtime(true) + 60_000_000_000; $writer->run('return $s->stats()["readers"];') > 0 && $children < 100; \usleep(5_000)) {
-            self::assertLessThan($end, \hrtime(true), 'Somebody holds on.');
-        }
+        $this->await(static fn(): bool => $writer->run('return $s->stats()["readers"];') === 0 || $children >= 100, 'Somebody holds on.');
         self::assertSame($children < 100 ? [0, null] : [$writer->run('return $s->stats()["retired_bytes"];'), null], $writer->run('return [$s->stats()["retired_bytes"], $s->check()];'));
     }
 
     private function awaitFiles(string $name, int $count): void
     {
-        for ($end = \hrtime(true) + 60_000_000_000; \count(\glob($this->path . ".$name*") ?: []) < $count; \usleep(2_000)) {
-            self::assertLessThan($end, \hrtime(true), "Fewer than $count of $name.");
-        }
+        $this->await(fn(): bool => \count(\glob($this->path . ".$name*") ?: []) >= $count, "Fewer than $count of $name.");
     }
 }

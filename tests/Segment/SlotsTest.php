@@ -220,12 +220,4 @@ final class SlotsTest extends SegmentTestCase
 
         return $crowd;
     }
-
-    /** @param \Closure(): bool $condition */
-    private function await(\Closure $condition): void
-    {
-        for ($end = \hrtime(true) + 60_000_000_000; !$condition(); \usleep(20_000)) {
-            self::assertLessThan($end, \hrtime(true), 'It does not happen.');
-        }
-    }
 }
