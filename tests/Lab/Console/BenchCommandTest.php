@@ -12,8 +12,10 @@ use Larder\Lab\Service\Processes;
 use Larder\Lab\Service\Silence;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Input\ArrayInput;
 
@@ -60,7 +62,7 @@ final class BenchCommandTest extends TestCase
 
         $kept = \count((array) \file($ledger));
         $resumed = $this->bench('loop', '--rounds=400', '--seed=3', '--subjects=apcu');
-        self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
+        Wait::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 1, 'a further measurement');
         $resumed->signal(\SIGINT);
         self::assertSame(130, $resumed->wait(60), $resumed->errors());
         self::assertSame([4, 3], $seeds(), 'its own partial report it replaces');
@@ -125,21 +127,19 @@ final class BenchCommandTest extends TestCase
         self::assertSame('', $bench->output());
     }
 
-    public function testAHomeThatCannotBeWrittenIsTold(): void
+    /**
+     * Seen to fail: "make ext", which changes nothing, and only where the segment was asked for.
+     *
+     * @param array<string, string> $environment
+     */
+    #[TestWith([['XDG_CACHE_HOME' => '/proc'], 'set XDG_CACHE_HOME'])]
+    #[TestWith([['LARDER_MODULE' => '/nope.so', 'LARDER_EXT' => ''], 'LARDER_MODULE names /nope.so, and there is no such file. Name a larder.so built for this PHP, or type: unset LARDER_MODULE'])]
+    public function testAWrongEnvironmentIsTold(array $environment, string $says): void
     {
-        $bench = $this->bench('loop', '--subjects=files', ['XDG_CACHE_HOME' => '/proc']);
+        $bench = $this->bench('loop', '--subjects=files', $environment);
 
         self::assertSame(2, $bench->wait(60));
-        self::assertStringContainsString('set XDG_CACHE_HOME', $bench->errors());
-    }
-
-    /** Seen to fail: "make ext", which changes nothing, and only where the segment was asked for. */
-    public function testAModuleThatIsNotThereIsTold(): void
-    {
-        $bench = $this->bench('loop', '--subjects=files', ['LARDER_MODULE' => '/nope.so', 'LARDER_EXT' => '']);
-
-        self::assertSame(2, $bench->wait(60));
-        self::assertStringContainsString('LARDER_MODULE names /nope.so, and there is no such file. Name a larder.so built for this PHP, or type: unset LARDER_MODULE', $bench->errors());
+        self::assertStringContainsString($says, $bench->errors());
     }
 
     public function testTheListNamesScenariosSubjectsAndWhatIsMissing(): void
@@ -178,16 +178,16 @@ final class BenchCommandTest extends TestCase
         self::assertTrue($report->partial);
         self::assertNotSame([], $report->results);
         foreach ($servers as $pid) {
-            self::until(static fn(): bool => !\is_dir("/proc/$pid"), 'the end of its servers');
+            Wait::until(static fn(): bool => !\is_dir("/proc/$pid"), 'the end of its servers');
         }
         self::assertSame([\basename($ledger)], \array_values(\array_diff((array) \scandir($this->directory->file('larder/lab')), ['.', '..'])));
 
         $kept = \count((array) \file($ledger)) - 2;
         $bench = $this->bench(...$arguments);
-        self::until(static fn(): bool => \str_contains($bench->errors(), 'Resuming'), 'that it resumes');
+        Wait::until(static fn(): bool => \str_contains($bench->errors(), 'Resuming'), 'that it resumes');
         self::assertStringContainsString("$kept measurements are kept", $bench->errors());
         // It says so before it has begun, and only what it has begun is ended in good order.
-        self::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 3, 'a further measurement');
+        Wait::until(static fn(): bool => \count((array) \file($ledger)) > $kept + 3, 'a further measurement');
         $bench->signal(\SIGTERM);
         self::assertSame(130, $bench->wait(60), $bench->errors());
     }
@@ -198,7 +198,7 @@ final class BenchCommandTest extends TestCase
         $bench = $this->bench('loop', '--rounds=400', '--subjects=apcu', '--json=' . $this->directory->file('a.json'));
         $ledger = $this->ledger(4);
         $bench->signal(\SIGINT);
-        self::until(static fn(): bool => \str_contains($bench->errors(), 'Ctrl-C again'), 'an answer to the first signal');
+        Wait::until(static fn(): bool => \str_contains($bench->errors(), 'Ctrl-C again'), 'an answer to the first signal');
         $bench->signal(\SIGINT);
 
         self::assertSame(130, $bench->wait(60), $bench->errors());
@@ -226,7 +226,7 @@ final class BenchCommandTest extends TestCase
     public function testAServerThatDiesMarksItsSubjectAndTheRestGoesOn(): void
     {
         $bench = $this->bench('loop', '--quick', '--rounds=5', '--subjects=redis:socket,apcu', '--json=' . $this->directory->file('a.json'));
-        self::until(static function () use ($bench): bool {
+        Wait::until(static function () use ($bench): bool {
             foreach (\array_slice(Processes::of($bench->pid), 1) as $pid) {
                 if (\preg_match('/^(redis|valkey)-server/', (string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/comm"))) === 1) {
                     return \posix_kill($pid, \SIGKILL);
@@ -250,32 +250,23 @@ final class BenchCommandTest extends TestCase
     /** @param string|array<string, string> $arguments of the command; last, the environment */
     private function bench(string|array ...$arguments): Process
     {
-        $environment = ['XDG_CACHE_HOME' => $this->directory->path];
-        $typed = [];
-        foreach ($arguments as $argument) {
-            if (\is_array($argument)) {
-                $environment = $argument;
-            } else {
-                $typed[] = $argument;
-            }
-        }
+        $environment = \is_array(\end($arguments)) ? \array_pop($arguments) : ['XDG_CACHE_HOME' => $this->directory->path];
 
-        return new Process([\PHP_BINARY, __DIR__ . '/../../../bin/larder', 'bench', ...$typed], $environment, $this->directory->path, \SIGTERM);
+        return new Process([\PHP_BINARY, __DIR__ . '/../../../bin/larder', 'bench', ...$arguments], $environment, $this->directory->path, \SIGTERM);
     }
 
     /** The only progress file there is, once it has so many lines. */
     private function ledger(int $lines): string
     {
-        self::until(fn(): bool => \count((array) \file($this->ledgers()[0] ?? '/dev/null')) >= $lines, 'a few measurements');
-        self::assertCount(1, $this->ledgers());
+        $found = [];
+        Wait::until(function () use (&$found, $lines): bool {
+            $found = \glob($this->directory->file('larder/lab/bench*.jsonl')) ?: [];
 
-        return $this->ledgers()[0] ?? '';
-    }
+            return \count((array) \file($found[0] ?? '/dev/null')) >= $lines;
+        }, 'a few measurements');
+        self::assertCount(1, $found);
 
-    /** @return list<string> */
-    private function ledgers(): array
-    {
-        return \array_values(\glob($this->directory->file('larder/lab/bench*.jsonl')) ?: []);
+        return $found[0];
     }
 
     /**
@@ -289,16 +280,5 @@ final class BenchCommandTest extends TestCase
         \sort($engines);
 
         return $engines;
-    }
-
-    /** @param \Closure(): bool $condition */
-    private static function until(\Closure $condition, string $what): void
-    {
-        for ($end = \microtime(true) + 60; \microtime(true) < $end; \usleep(5_000)) {
-            if ($condition()) {
-                return;
-            }
-        }
-        self::fail("Waited in vain for $what.");
     }
 }

@@ -9,6 +9,7 @@ use Larder\Lab\Service\Network;
 use Larder\Lab\Service\Service;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\TestCase;
 
 /** Both ends of every connection are this process's. */
@@ -163,10 +164,7 @@ final class ProxyTest extends TestCase
             self::assertSame('', \stream_get_contents($server));
             \fclose($server);
         }
-        for ($i = 0; $i < 500 && $open() > $before; $i++) {
-            \usleep(10_000);
-        }
-        self::assertSame($before, $open());
+        Wait::until(static fn(): bool => $open() === $before, 'the end of all connections');
     }
 
     public function testEndsWhenItIsClosed(): void

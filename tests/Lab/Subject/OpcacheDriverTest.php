@@ -105,10 +105,7 @@ final class OpcacheDriverTest extends TestCase
      */
     private function child(string $code, array $arguments = [], array $ini = []): array
     {
-        $said = Process::said(self::CHILD . $code . self::SAY, [$this->directory->path, ...$arguments], $ini + ['opcache.enable' => 1, 'opcache.enable_cli' => 1]);
-        self::assertIsArray($said);
-
-        return $said;
+        return Process::said(self::CHILD . $code . self::SAY, [$this->directory->path, ...$arguments], $ini + ['opcache.enable' => 1, 'opcache.enable_cli' => 1]);
     }
 
     /** Seen to fail: disconnect() without mustHold(); write() that writes the first value under all keys. */
