@@ -26,16 +26,6 @@ final class VarnishServer extends Server
         parent::__construct($directory, 'varnish', 'varnishd', 'varnish', isMaster: true);
     }
 
-    /**
-     * Its processes, the one that was started and the one that answers.
-     *
-     * @return list<int>
-     */
-    public function workers(): array
-    {
-        return Processes::of($this->pid());
-    }
-
     protected function arguments(int $port): array
     {
         $home = $this->home->open()->path;
