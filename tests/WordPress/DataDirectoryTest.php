@@ -7,11 +7,9 @@ namespace Larder\Tests\WordPress;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\WordPress\DataDirectory;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
 /** As WordPress lies on servers: DIR/site/ is ABSPATH, DIR/site/wp-content its content; what is beside it is in DIR. */
-#[CoversClass(DataDirectory::class)]
 final class DataDirectoryTest extends TestCase
 {
     private const SECRET = 'salts of the site';

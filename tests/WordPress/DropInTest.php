@@ -8,14 +8,11 @@ use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\WordPress\DropIn;
 use Larder\WordPress\DropInState;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
 require_once __DIR__ . '/untranslated.php';
 
-#[CoversClass(DropIn::class)]
-#[CoversClass(DropInState::class)]
 final class DropInTest extends TestCase
 {
     private const OURS = "<?php\n/**\n * Plugin Name: Larder object cache\n * Version: 2\n */\n";

@@ -8,19 +8,14 @@ use Larder\Lab\WordPress\Release;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** ObjectCache answers as WordPress's own WP_Object_Cache does: see ObjectCacheComparison. */
-#[CoversNothing]
 #[Group('wordpress')]
 final class ObjectCacheLikeWordPressTest extends TestCase
 {
-    private const CALLS = 8_000;
-    private const MANY_CALLS = 60_000;
-
     /** @return iterable<string, array{string, bool, bool}> */
     public static function caches(): iterable
     {
@@ -37,20 +32,15 @@ final class ObjectCacheLikeWordPressTest extends TestCase
         }
     }
 
-    #[DataProvider('caches')]
-    public function testTheSameCallsHaveTheSameAnswers(string $dsn, bool $network, bool $reopens): void
-    {
-        $this->compare($dsn, $network, $reopens, self::CALLS);
-    }
-
     #[Group('long')]
     #[DataProvider('caches')]
     public function testVeryManyCallsHaveTheSameAnswers(string $dsn, bool $network, bool $reopens): void
     {
-        $this->compare($dsn, $network, $reopens, self::MANY_CALLS);
+        $this->testTheSameCallsHaveTheSameAnswers($dsn, $network, $reopens, 60_000);
     }
 
-    private function compare(string $dsn, bool $network, bool $reopens, int $calls): void
+    #[DataProvider('caches')]
+    public function testTheSameCallsHaveTheSameAnswers(string $dsn, bool $network, bool $reopens, int $calls = 8_000): void
     {
         $directory = new TemporaryDirectory();
         $redis = $dsn === 'redis' ? new RedisServer() : null;

@@ -8,17 +8,16 @@ use Larder\Cache;
 use Larder\Lab\WordPress\Release;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use Larder\WordPress\Flushes;
 use Larder\WordPress\Groups;
 use Larder\WordPress\ObjectCache;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** What plugins and importers rely on, by WordPress's functions, without a site. */
-#[CoversNothing]
 #[Group('wordpress')]
 final class ObjectCacheTest extends TestCase
 {
@@ -343,8 +342,11 @@ final class ObjectCacheTest extends TestCase
         \wp_cache_set('over', 1, 'plugin', -1);
         $this->request();
         self::assertSame([1, 1, 1, 1, false], [\wp_cache_get('soon', 'transient'), \wp_cache_get('later', 'transient'), \wp_cache_get('soon', 'posts'), \wp_cache_get('never', 'plugin'), \wp_cache_get('over', 'plugin')]);
-        \usleep(1_100_000);
-        $this->request();
+        Wait::until(function (): bool {
+            $this->request();
+
+            return [\wp_cache_get('soon', 'transient'), \wp_cache_get('soon', 'posts')] === [false, false];
+        }, 'the end of both');
         self::assertSame([false, 1, false, 1], [\wp_cache_get('soon', 'transient'), \wp_cache_get('later', 'transient'), \wp_cache_get('soon', 'posts'), \wp_cache_get('never', 'plugin')]);
         self::assertTrue(\wp_cache_add('soon', 2, 'transient', 1));
     }
@@ -408,8 +410,7 @@ final class ObjectCacheTest extends TestCase
         self::assertTrue($others[1]->add('lock', 1, 'plugin'), 'It had seen the first one.');
         self::assertTrue($others[2]->add('short', 1, 'plugin', 1));
         self::assertFalse($others[2]->add('short', 2, 'plugin', 1));
-        \usleep(1_100_000);
-        self::assertTrue($others[2]->add('short', 2, 'plugin', 1), 'Its own has ended.');
+        Wait::until(static fn(): bool => $others[2]->add('short', 2, 'plugin', 1), 'the end of its own');
     }
 
     public function testForceReadsWhatOthersHaveWrittenMeanwhile(): void
@@ -427,12 +428,11 @@ final class ObjectCacheTest extends TestCase
         $this->cache()->add_non_persistent_groups(['volatile']);
         \wp_cache_set('k', 'kept', 'volatile');
         (new ObjectCache($this->open()))->set('k', 'theirs', 'plugin');
-        \usleep(1_050_000);
-        for ($gets = 0; \wp_cache_get('k', 'plugin') === 'mine' && $gets < 1_000; $gets++);
+        $this->wait();
         self::assertSame('theirs', \wp_cache_get('k', 'plugin'));
         self::assertSame('kept', \wp_cache_get('k', 'volatile'));
         (new ObjectCache($this->open()))->set('k', 'theirs again', 'plugin');
-        \usleep(1_050_000);
+        $this->due();
         self::assertSame(['k' => 'theirs again'], \wp_cache_get_multiple(['k'], 'plugin'));
     }
 
@@ -464,9 +464,15 @@ final class ObjectCacheTest extends TestCase
         \wp_cache_set('k', 'short', 'transient', 1);
         \wp_cache_switch_to_blog(1);
         \wp_cache_set('k', 'at hand', 'plugin');
-        $this->wait();
-        \wp_cache_switch_to_blog(2);
-        self::assertFalse(\wp_cache_get('k', 'transient'));
+        Wait::until(function (): bool {
+            $this->wait();
+            \wp_cache_switch_to_blog(2);
+            $found = \wp_cache_get('k', 'transient');
+            \wp_cache_switch_to_blog(1);
+
+            return $found === false;
+        }, 'its end');
+        $this->addToAssertionCount(1);
     }
 
     public function testAnObjectInThePlaceOfOursIsAskedForEveryHit(): void
@@ -496,7 +502,7 @@ final class ObjectCacheTest extends TestCase
         $named = [];
         foreach (['plugins/flusher' => $plugin, 'a command' => \wp_cache_flush(...)] as $who => $flush) {
             // A minute that begins amid them counts anew.
-            (int) \date('s') > 57 && \sleep(3);
+            Wait::until(static fn(): bool => (int) \date('s') <= 57, 'the next minute');
             for ($number = 1; $number <= Flushes::LIMIT + 20; $number++) {
                 \wp_cache_set('k', 1, 'posts');
                 \wp_cache_set('k', 1, 'plugin');
@@ -657,10 +663,16 @@ final class ObjectCacheTest extends TestCase
     /** Until the request looks at what others have changed: it asks the clock at some of its hits. */
     private function wait(): void
     {
-        \usleep(1_050_000);
+        $this->due();
         for ($i = 0; $i < 16; $i++) {
             \wp_cache_get('k', 'plugin');
         }
+    }
+
+    /** A second later. */
+    private function due(): void
+    {
+        (new \ReflectionProperty(ObjectCache::class, 'due'))->setValue($this->cache(), 0);
     }
 
     private function open(): Cache

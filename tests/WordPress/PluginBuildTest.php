@@ -5,10 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\TestCase;
 
-#[CoversNothing]
 final class PluginBuildTest extends TestCase
 {
     public function testTheSameSourceGivesTheSameBytes(): void

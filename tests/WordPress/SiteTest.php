@@ -6,11 +6,9 @@ namespace Larder\Tests\WordPress;
 
 use Larder\Tests\Support\Process;
 use Larder\WordPress\Site;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
 
 /** What a site's keys begin with: another text for another site, the same for all servers of one. */
-#[CoversClass(Site::class)]
 final class SiteTest extends TestCase
 {
     private const SITE = ['DB_NAME' => 'wordpress', 'AUTH_KEY' => 'salt', 'DB_HOST' => 'db.example.org', 'LARDER_DSN' => 'redis://127.0.0.1'];

@@ -12,6 +12,7 @@ use Larder\Lab\WordPress\Response;
 use Larder\Lab\WordPress\Site;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
@@ -110,9 +111,7 @@ final class SiteTest extends TestCase
         $begun = $site->content('begun');
         \file_put_contents("$site->root/slow.php", '<?php touch(' . \var_export($begun, true) . '); for ($end = hrtime(true) + 1_300_000_000; hrtime(true) < $end;); echo "whole";');
         $visitor = new Process([\PHP_BINARY, '-r', 'echo file_get_contents($argv[1]);', $site->url() . '/slow.php']);
-        while (!\file_exists($begun)) {
-            \usleep(1_000);
-        }
+        Wait::until(static fn(): bool => \file_exists($begun), 'the page');
         $site->reload();
         self::assertSame('whole', $visitor->output());
     }
@@ -164,14 +163,7 @@ final class SiteTest extends TestCase
         [$directory, $processes] = $told;
         self::assertCount(5, \array_filter($processes, Label::lives(...)));
         \posix_kill($child->pid, \SIGKILL);
-        for ($end = \hrtime(true) + 15_000_000_000; \array_filter($processes, Label::lives(...)) !== [] && \hrtime(true) < $end;) {
-            \usleep(5_000);
-        }
-        $left = \array_filter($processes, Label::lives(...));
-        foreach ($left as $pid) {
-            \posix_kill($pid, \SIGKILL);
-        }
-        self::assertSame([], $left);
+        Wait::until(static fn(): bool => \array_filter($processes, Label::lives(...)) === [], 'the end of its processes');
         self::assertDirectoryExists($directory);
         $child->kill();
         \Larder\Lab\Service\Directory::temporary($parent->path)->remove();
