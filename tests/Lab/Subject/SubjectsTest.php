@@ -17,8 +17,6 @@ use PHPUnit\Framework\TestCase;
 
 final class SubjectsTest extends TestCase
 {
-    private const SERIALIZERS = ['php', 'igbinary', 'msgpack'];
-
     public function testTheNameSaysWhatTheSubjectIs(): void
     {
         foreach (EngineSubjects::all() as $subject) {
