@@ -4,45 +4,27 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\Lab\Service\Directory;
-use Larder\Lab\Service\NginxServer;
-use Larder\Lab\Service\PhpFpmServer;
-use Larder\Lab\WordPress\Browser;
 use Larder\Lab\WordPress\Request;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\Wait;
 use Larder\Tests\System\DisabledFunctionsTest;
-use Larder\WordPress\Activation;
-use Larder\WordPress\Notes;
-use Larder\WordPress\Notices;
 use Larder\WordPress\Plugin;
-use Larder\WordPress\SelfCheck;
-use Larder\WordPress\Uninstall;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
-/** The plugin comes and goes, as on a real site over HTTP. */
-#[CoversClass(Activation::class)]
-#[CoversClass(Notes::class)]
-#[CoversClass(Notices::class)]
-#[CoversClass(Plugin::class)]
-#[CoversClass(SelfCheck::class)]
-#[CoversClass(Uninstall::class)]
+/**
+ * The plugin comes and goes, as on a real site over HTTP.
+ *
+ * @extends OwnSiteTestCase<PluginSite>
+ */
 #[Group('wordpress')]
-final class ActivationTest extends TestCase
+final class ActivationTest extends OwnSiteTestCase
 {
     private const FOREIGN = "<?php\n/*\n * Plugin Name: <b>Other</b> Cache\n */\n";
 
-    private PluginSite $site;
-
-    protected function tearDown(): void
+    /** What PHP says of WordPress's own files when it reads them. */
+    protected function complaints(string $errors): string
     {
-        if (isset($this->site)) {
-            // But for what PHP says of WordPress's own files when it reads them.
-            $errors = \preg_grep('/^$|PHP Deprecated:  (Return type of|Optional parameter) .*wp-includes/', \explode("\n", $this->site->site->errors()), \PREG_GREP_INVERT);
-            unset($this->site);
-            self::assertSame([], $errors, 'Nobody complained of anything.');
-        }
+        return (string) \preg_replace('/^.*PHP Deprecated:  (Return type of|Optional parameter) .*wp-includes.*\n?/m', '', $errors);
     }
 
     public function testActivatedItWorksAndSaysSoOnce(): void
@@ -62,8 +44,7 @@ final class ActivationTest extends TestCase
 
     public function testAVisitorsPageLoadsNothingOfTheAdministrators(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $loaded = $this->site->web('return array_values(preg_grep("~^Larder.WordPress~", get_declared_classes()));');
         \sort($loaded);
         self::assertSame([], \array_values(\preg_grep('~Admin|Cli|Health|Notice|Notes|Activation|DropIn|SelfCheck|Privacy|Uninstall|Console~', $loaded) ?: []));
@@ -104,8 +85,7 @@ final class ActivationTest extends TestCase
 
     public function testItDoesNotFightForItsPlace(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $drop = 'return Larder\WordPress\Health::drop_in();';
         self::assertSame('good', $this->site->web($drop)['status']);
         foreach ([1, 2] as $times) {
@@ -169,34 +149,18 @@ final class ActivationTest extends TestCase
     /** Larder cannot do without these: then each page is WordPress's own, says why in the log, and what it changes is not forgotten. */
     public function testAFunctionThatTheHostTakesAwayLaterLeavesNothingStale(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $site = $this->site->site;
-        $address = \implode(':', $site->nginx->address());
         foreach (['chmod', 'fileowner', 'fileperms', 'lstat', 'touch', 'clearstatcache', 'sys_get_temp_dir'] as $function) {
-            $servers = Directory::temporary()->open();
-            \chmod($servers->path, 0o711);
-            $prepend = $servers->file('host.php');
-            \file_put_contents($prepend, "<?php \$_SERVER['HTTP_HOST'] = '$address';");
-            $fpm = new PhpFpmServer($servers, $site->account, 1, ['auto_prepend_file' => $prepend, 'disable_functions' => $function] + $site->options->ini());
-            $fpm->start();
-            $nginx = new NginxServer($servers, $site->account, $site->root, (string) $fpm->address()['socket']);
-            $nginx->start();
-            try {
-                $browser = new Browser('http://' . \implode(':', $nginx->address()));
-                foreach (['there', 'gone'] as $plugin) {
-                    self::assertNotSame('', $this->site->title(), 'The cache has the old one.');
-                    $plugin === 'there' || \rename($site->content('plugins/larder'), $site->content('gone'));
-                    $value = "Changed without $function, $plugin";
-                    $response = $browser->ask(new Request('/?larder_test=' . \rawurlencode(\base64_encode("update_option('blogname', '$value'); return get_option('blogname');"))));
-                    $plugin === 'there' || \rename($site->content('gone'), $site->content('plugins/larder'));
-                    self::assertSame([200, \json_encode($value)], [$response->status, $response->body], "$function, $plugin");
-                    self::assertSame($value, $this->site->title());
-                }
-            } finally {
-                $nginx->stop();
-                $fpm->stop();
-                $servers->remove();
+            $server = new SecondServer($site, ['disable_functions' => $function]);
+            foreach (['there', 'gone'] as $plugin) {
+                self::assertNotSame('', $this->site->title(), 'The cache has the old one.');
+                $plugin === 'there' || \rename($site->content('plugins/larder'), $site->content('gone'));
+                $value = "Changed without $function, $plugin";
+                $response = $server->browser->ask(new Request('/?larder_test=' . \rawurlencode(\base64_encode("update_option('blogname', '$value'); return get_option('blogname');"))));
+                $plugin === 'there' || \rename($site->content('gone'), $site->content('plugins/larder'));
+                self::assertSame([200, \json_encode($value)], [$response->status, $response->body], "$function, $plugin");
+                self::assertSame($value, $this->site->title());
             }
         }
         self::assertSame([], \preg_grep('~fatal|^(?!\[[^]]+\] Larder: .*disabled in fpm-fcgi)~i', \array_filter(\explode("\n", $site->errors()))));
@@ -205,8 +169,7 @@ final class ActivationTest extends TestCase
 
     public function testADropInThatIsNotUsedSaysSo(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         // Another one's cache, loaded before all drop-ins.
         \file_put_contents($this->site->site->content('db.php'), '<?php function wp_cache_init() { require_once ABSPATH . WPINC . "/class-wp-object-cache.php"; $GLOBALS["wp_object_cache"] = new WP_Object_Cache(); }'
             . ' foreach (["get", "set", "add", "delete", "replace", "incr", "decr"] as $name) { eval("function wp_cache_$name(...\$given) { return \$GLOBALS[\'wp_object_cache\']->$name(...\$given); }"); }'
@@ -220,8 +183,7 @@ final class ActivationTest extends TestCase
 
     public function testAnotherVersionsDropInIsReplaced(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $ours = (string) \file_get_contents($this->site->dropIn());
         $this->site->foreign(\str_replace('Version: ', 'Version: 0.', $ours));
         $this->site->title();
@@ -234,8 +196,7 @@ final class ActivationTest extends TestCase
 
     public function testAnUpdateLeavesNothingStale(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         self::assertSame('Larder', $this->site->title());
         $zip = $this->site->site->content('larder.zip');
         \copy(\dirname(BuiltPlugin::path()) . '/larder.zip', $zip);
@@ -251,9 +212,7 @@ final class ActivationTest extends TestCase
 
         // Its answer comes before it begins.
         self::assertSame(200, $this->site->site->get('/wp-cron.php')->status);
-        for ($end = \hrtime(true) + 10_000_000_000; !\file_exists($this->site->dropIn()) && \hrtime(true) < $end; \clearstatcache()) {
-            \usleep(10_000);
-        }
+        Wait::until(fn(): bool => \file_exists($this->site->dropIn()), 'the drop-in');
         self::assertFileEquals(BuiltPlugin::path('drop-ins/object-cache.php'), $this->site->dropIn());
         self::assertSame('Changed meanwhile', $this->site->title());
         self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"] instanceof Larder\WordPress\ObjectCache;'));
@@ -262,8 +221,7 @@ final class ActivationTest extends TestCase
 
     public function testARequestUnderWayKeepsItsOwnCodeWhileAnUpdateReplacesIt(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $content = $this->site->site->content();
         // A class of this version that the request needs when the next version is there, which has another one of the name.
         $next = "$content/next";
@@ -278,9 +236,7 @@ final class ActivationTest extends TestCase
             \file_put_contents("$content/said", \json_encode($said));
             \posix_kill((int) \getmypid(), \SIGKILL);
         }
-        for ($end = \microtime(true) + 60; !\is_file("$content/waits") && \microtime(true) < $end; \clearstatcache()) {
-            \usleep(5_000);
-        }
+        Wait::until(static fn(): bool => \is_file("$content/waits"), 'the request');
         $this->site->web('return Larder\WordPress\Activation::updating(true, ["plugin" => "larder/larder.php"]);');
         \rename("$content/plugins/larder", "$content/old");
         \rename($next, "$content/plugins/larder");
@@ -294,8 +250,7 @@ final class ActivationTest extends TestCase
 
     public function testAnUpdateThatNeverEndedIsEnded(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $this->site->web('Larder\WordPress\Activation::updating(true, ["plugin" => "larder/larder.php"]);');
         self::assertFileDoesNotExist($this->site->dropIn());
         $this->site->plugins();
@@ -307,8 +262,7 @@ final class ActivationTest extends TestCase
 
     public function testActivatedAgainItKnowsNothingFromBefore(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         self::assertSame('Larder', $this->site->title());
         $this->site->deactivate();
         self::assertFileDoesNotExist($this->site->dropIn());
@@ -392,8 +346,7 @@ final class ActivationTest extends TestCase
 
     public function testWithItsFilesGoneTheSiteGoesOn(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         \rename($this->site->site->content('plugins/larder'), $this->site->site->content('gone'));
         self::assertSame('Larder', $this->site->title());
         self::assertFalse($this->site->web('return class_exists("Larder\WordPress\ObjectCache", false);'));

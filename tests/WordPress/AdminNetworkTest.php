@@ -5,16 +5,13 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /** The pages of a network and of its sites: who sees and flushes what. */
 #[Group('wordpress')]
-final class AdminNetworkTest extends TestCase
+final class AdminNetworkTest extends SharedSiteTestCase
 {
     private const SITE = '/wp-admin/tools.php?page=larder';
     private const NETWORK = '/wp-admin/network/settings.php?page=larder';
-
-    private static ?CliSite $site = null;
 
     /** @var array<string, string> of the network */
     private static array $super = [];
@@ -22,32 +19,25 @@ final class AdminNetworkTest extends TestCase
     /** @var array<string, string> of the second site alone */
     private static array $local = [];
 
-    public static function tearDownAfterClass(): void
+    protected static function make(): InstalledSite
     {
-        self::$site?->site->stop();
-        self::$site = null;
+        $site = new InstalledSite(sites: ['second']);
+        // What a form of whoever asks would have in it, had he the form.
+        $site->write('mu-plugins/nonce.php', '<?php add_action("init", static function (): void { isset($_GET["nonce"]) && exit(wp_create_nonce("larder_flush-" . $_GET["nonce"])); });');
+        $site->site->cli('$user = wp_insert_user(["user_login" => "local", "user_pass" => "local", "user_email" => "l@example.org"]); add_user_to_blog(get_sites(["path" => "/second/"])[0]->blog_id, $user, "administrator");');
+        self::$super = $site->site->login();
+        self::$local = $site->site->login('local', 'local');
+
+        return $site;
     }
 
     protected function setUp(): void
     {
-        if (self::$site === null) {
-            self::$site = new CliSite(sites: ['second']);
-            // What a form of whoever asks would have in it, had he the form.
-            \file_put_contents(self::$site->site->content('mu-plugins/nonce.php'), '<?php add_action("init", static function (): void { isset($_GET["nonce"]) && exit(wp_create_nonce("larder_flush-" . $_GET["nonce"])); });');
-            self::$site->site->account->receive(self::$site->site->content('mu-plugins'));
-            self::$site->site->cli('$user = wp_insert_user(["user_login" => "local", "user_pass" => "local", "user_email" => "l@example.org"]); add_user_to_blog(get_sites(["path" => "/second/"])[0]->blog_id, $user, "administrator");');
-            self::$super = self::$site->site->login();
-            self::$local = self::$site->site->login('local', 'local');
-        }
+        parent::setUp();
         // Among the largest keys, which the page lists.
         foreach (['/', '/second/'] as $path) {
-            self::$site->web('return wp_cache_set("key of blog " . get_current_blog_id(), str_repeat("x", 300000), "larder_shop");', $path);
+            $this->site->web('return wp_cache_set("key of blog " . get_current_blog_id(), str_repeat("x", 300000), "larder_shop");', $path);
         }
-    }
-
-    protected function tearDown(): void
-    {
-        self::assertSame('', self::site()->site->errors());
     }
 
     public function testASitesAdministratorSeesThatSiteAlone(): void
@@ -60,8 +50,8 @@ final class AdminNetworkTest extends TestCase
         self::assertStringNotContainsString('>userlogins<', $page);
         self::assertStringNotContainsString('larder-findings', $page);
         self::assertStringNotContainsString('value="network"', $page);
-        self::assertSame(403, self::site()->site->get(self::SITE, self::$local)->status);
-        self::assertSame(403, self::site()->site->get(self::NETWORK, self::$local)->status);
+        self::assertSame(403, $this->site->site->get(self::SITE, self::$local)->status);
+        self::assertSame(403, $this->site->site->get(self::NETWORK, self::$local)->status);
     }
 
     public function testTheNetworksAdministratorSeesAll(): void
@@ -76,8 +66,8 @@ final class AdminNetworkTest extends TestCase
 
     public function testASitesAdministratorFlushesThatSiteAlone(): void
     {
-        $post = static fn(string $path, string $what): string => self::site()->site->post("$path/wp-admin/admin-post.php", [
-            'action' => 'larder_flush', 'what' => $what, '_wpnonce' => self::site()->site->get("$path/?nonce=$what", self::$local)->body,
+        $post = fn(string $path, string $what): string => $this->site->site->post("$path/wp-admin/admin-post.php", [
+            'action' => 'larder_flush', 'what' => $what, '_wpnonce' => $this->site->site->get("$path/?nonce=$what", self::$local)->body,
         ], self::$local)->header('location');
 
         self::assertSame('', $post('/second', 'network'));
@@ -92,18 +82,11 @@ final class AdminNetworkTest extends TestCase
     {
         $nonce = $this->nonce('network', $this->page(self::NETWORK, self::$super));
 
-        $response = self::site()->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => 'network', '_wpnonce' => $nonce], self::$super);
+        $response = $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => 'network', '_wpnonce' => $nonce], self::$super);
 
         self::assertStringEndsWith(self::NETWORK . '&larder-notice=network', $response->header('location'));
         self::assertSame([false, false], $this->there());
         self::assertStringContainsString('The cache of all sites was flushed.', $this->page(self::NETWORK . '&larder-notice=network', self::$super));
-    }
-
-    private static function site(): CliSite
-    {
-        self::assertNotNull(self::$site);
-
-        return self::$site;
     }
 
     /** @return list<mixed> of the first and the second site */
@@ -111,13 +94,13 @@ final class AdminNetworkTest extends TestCase
     {
         $get = 'return wp_cache_get("key of blog " . get_current_blog_id(), "larder_shop") !== false;';
 
-        return [self::site()->web($get), self::site()->web($get, '/second/')];
+        return [$this->site->web($get), $this->site->web($get, '/second/')];
     }
 
     /** @param array<string, string> $cookies */
     private function page(string $path, array $cookies): string
     {
-        $response = self::site()->site->get($path, $cookies);
+        $response = $this->site->site->get($path, $cookies);
         self::assertSame(200, $response->status, $response->body);
 
         return $response->body;

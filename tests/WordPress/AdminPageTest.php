@@ -5,13 +5,11 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Lab\WordPress\Response;
-use Larder\Lab\WordPress\Site;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /** The page, its buttons and the line in the admin bar, on a real site over HTTP. */
 #[Group('wordpress')]
-final class AdminPageTest extends TestCase
+final class AdminPageTest extends SharedSiteTestCase
 {
     private const PAGE = '/wp-admin/tools.php?page=larder';
 
@@ -29,46 +27,27 @@ final class AdminPageTest extends TestCase
         });
         PHP;
 
-    private static ?CliSite $site = null;
-
     /** @var array<string, string> */
     private static array $admin = [];
 
     /** @var array<string, string> */
     private static array $author = [];
 
-    /** What is to be found in the logs. */
-    private static string $known = '';
-
-    public static function tearDownAfterClass(): void
+    protected static function make(): InstalledSite
     {
-        self::$site?->site->stop();
-        self::$site = null;
-        self::$known = '';
-    }
+        $site = new InstalledSite();
+        $site->write('mu-plugins/admin.php', self::PROBE);
+        $site->site->cli('wp_insert_user(["user_login" => "author", "user_pass" => "author", "role" => "author", "user_email" => "a@example.org"]);');
+        self::$admin = $site->site->login();
+        self::$author = $site->site->login('author', 'author');
 
-    protected function setUp(): void
-    {
-        if (self::$site === null) {
-            self::$site = new CliSite();
-            $site = self::$site->site;
-            \file_put_contents($site->content('mu-plugins/admin.php'), self::PROBE);
-            $site->account->receive($site->content('mu-plugins'));
-            $site->cli('wp_insert_user(["user_login" => "author", "user_pass" => "author", "role" => "author", "user_email" => "a@example.org"]);');
-            self::$admin = $site->login();
-            self::$author = $site->login('author', 'author');
-        }
-    }
-
-    protected function tearDown(): void
-    {
-        self::assertSame(self::$known, self::site()->errors());
+        return $site;
     }
 
     public function testItShowsTheFiguresOfEachHour(): void
     {
         // Many, so that what this test's own requests add is nothing.
-        self::$site?->web('$row = ["requests" => 160, "hits" => 900000000, "misses" => 40000000, "seconds" => 0.1, "round_trips" => 9, "tiers" => ["near" => ["hits" => 1, "misses" => 2], "disk" => ["hits" => 100000000, "misses" => 40000000]]];'
+        $this->site->web('$row = ["requests" => 160, "hits" => 900000000, "misses" => 40000000, "seconds" => 0.1, "round_trips" => 9, "tiers" => ["near" => ["hits" => 1, "misses" => 2], "disk" => ["hits" => 100000000, "misses" => 40000000]]];'
             . 'return $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->set("hour-" . (intdiv(time(), 3600) - 5), $row);');
 
         $page = $this->page();
@@ -84,7 +63,7 @@ final class AdminPageTest extends TestCase
         }
         self::assertStringContainsString("</th>$row</tr>", $page);
         self::assertStringContainsString('assets/admin.js?ver=', $page);
-        self::assertSame(200, self::site()->get(\explode(self::site()->url(), $this->found('~src=["\']([^"\']+assets/admin\.js)~', $page))[1])->status);
+        self::assertSame(200, $this->site->site->get(\explode($this->site->site->url(), $this->found('~src=["\']([^"\']+assets/admin\.js)~', $page))[1])->status);
         self::assertDoesNotMatchRegularExpression('~ on[a-z]+=~', $this->inside($page));
     }
 
@@ -106,7 +85,7 @@ final class AdminPageTest extends TestCase
         $counted = 0;
         // One in 16 is: that none of 400 was would happen once in 160 thousand million runs.
         for ($i = 0; $i < 400 && $counted === 0; $i++) {
-            self::site()->get('/');
+            $this->site->site->get('/');
             $counted = $i % 20 === 19 ? $this->counted() : 0;
         }
 
@@ -116,7 +95,7 @@ final class AdminPageTest extends TestCase
 
     public function testWhatLiesInTheCacheIsShownAndEscaped(): void
     {
-        self::$site?->web('return wp_cache_set("<script>alert(1)</script>", str_repeat("x", 500000), "<b>hostile</b>") && wp_cache_set("plain", [1], "larder_shown");');
+        $this->site->web('return wp_cache_set("<script>alert(1)</script>", str_repeat("x", 500000), "<b>hostile</b>") && wp_cache_set("plain", [1], "larder_shown");');
 
         $page = $this->page();
 
@@ -129,37 +108,37 @@ final class AdminPageTest extends TestCase
         $keys = \explode('id="larder-keys"', $page)[1];
         self::assertMatchesRegularExpression('~alert\(1\).*?data-value="500\d\d\d"~s', $keys);
         self::assertMatchesRegularExpression('~<td class="larder-number" data-label="Read">[\d.]+ ms</td>~', $keys);
-        self::assertStringContainsString('aria-sort="descending"><a href="' . self::site()->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page('&larder-sort=time'));
+        self::assertStringContainsString('aria-sort="descending"><a href="' . $this->site->site->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page('&larder-sort=time'));
     }
 
     public function testAButtonFlushesTheSite(): void
     {
-        self::$site?->web('return wp_cache_set("a", 1, "larder_group");');
+        $this->site->web('return wp_cache_set("a", 1, "larder_group");');
 
         $response = $this->press('site');
 
-        self::assertSame([302, self::site()->url() . self::PAGE . '&larder-notice=site'], [$response->status, $response->header('location')]);
-        self::assertFalse(self::$site?->web('return wp_cache_get("a", "larder_group");'));
+        self::assertSame([302, $this->site->site->url() . self::PAGE . '&larder-notice=site'], [$response->status, $response->header('location')]);
+        self::assertFalse($this->site->web('return wp_cache_get("a", "larder_group");'));
         self::assertStringContainsString('The cache of this site was flushed.', $this->page('&larder-notice=site'));
     }
 
     public function testAButtonFlushesOneGroup(): void
     {
-        self::$site?->web('return wp_cache_set("a", 1, "it\'s a group") && wp_cache_set("a", 2, "larder_other");');
+        $this->site->web('return wp_cache_set("a", 1, "it\'s a group") && wp_cache_set("a", 2, "larder_other");');
 
         $response = $this->press('group', ['group' => "it's a group"]);
 
         self::assertStringEndsWith('&larder-notice=group', $response->header('location'));
-        self::assertSame([false, 2], self::$site?->web('return [wp_cache_get("a", "it\'s a group"), wp_cache_get("a", "larder_other")];'));
+        self::assertSame([false, 2], $this->site->web('return [wp_cache_get("a", "it\'s a group"), wp_cache_get("a", "larder_other")];'));
         self::assertStringEndsWith('&larder-notice=failed', $this->press('group', ['group' => ' '])->header('location'));
     }
 
     public function testNobodyElsesFormFlushes(): void
     {
-        self::$site?->web('return wp_cache_set("a", 1, "larder_group");');
-        $there = static fn(): mixed => self::$site?->web('return wp_cache_get("a", "larder_group");');
+        $this->site->web('return wp_cache_set("a", 1, "larder_group");');
+        $there = fn(): mixed => $this->site->web('return wp_cache_get("a", "larder_group");');
         $nonce = $this->nonce('site');
-        $post = static fn(array $fields, array $cookies): int => self::site()->post('/wp-admin/admin-post.php', ['action' => 'larder_flush'] + $fields, $cookies)->status;
+        $post = fn(array $fields, array $cookies): int => $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush'] + $fields, $cookies)->status;
 
         self::assertSame(403, $post(['what' => 'site', '_wpnonce' => 'forged'], self::$admin));
         self::assertSame(403, $post(['what' => 'site'], self::$admin));
@@ -167,35 +146,35 @@ final class AdminPageTest extends TestCase
         self::assertSame(403, $post(['what' => 'group', 'group' => 'larder_group', '_wpnonce' => $nonce], self::$admin));
         self::assertSame(403, $post(['what' => 'everything', '_wpnonce' => $nonce], self::$admin));
         self::assertSame(403, $post(['what' => ['site'], '_wpnonce' => $nonce], self::$admin));
-        self::assertSame(403, $post(['what' => 'site', '_wpnonce' => self::site()->get('/?nonce', self::$author)->body], self::$author));
+        self::assertSame(403, $post(['what' => 'site', '_wpnonce' => $this->site->site->get('/?nonce', self::$author)->body], self::$author));
         self::assertSame(400, $post(['what' => 'site', '_wpnonce' => $nonce], []), 'Nobody is asked for it who is not logged in.');
-        self::assertSame(403, self::site()->get('/wp-admin/admin-post.php?action=larder_flush&what=site&_wpnonce=' . $nonce, self::$admin)->status, 'A link flushes nothing.');
+        self::assertSame(403, $this->site->site->get('/wp-admin/admin-post.php?action=larder_flush&what=site&_wpnonce=' . $nonce, self::$admin)->status, 'A link flushes nothing.');
         self::assertSame(1, $there());
     }
 
     public function testOnlyAdministratorsSeeIt(): void
     {
-        self::assertSame(403, self::site()->get(self::PAGE, self::$author)->status);
-        self::assertSame(302, self::site()->get(self::PAGE)->status);
-        self::assertStringNotContainsString('wp-admin-bar-larder', self::site()->get('/wp-admin/profile.php', self::$author)->body);
+        self::assertSame(403, $this->site->site->get(self::PAGE, self::$author)->status);
+        self::assertSame(302, $this->site->site->get(self::PAGE)->status);
+        self::assertStringNotContainsString('wp-admin-bar-larder', $this->site->site->get('/wp-admin/profile.php', self::$author)->body);
     }
 
     public function testTheAdminBarHasTheWholeRequestsFigures(): void
     {
-        $page = self::site()->get('/', self::$admin)->body;
+        $page = $this->site->site->get('/', self::$admin)->body;
 
         $early = $this->found('~id=[\'"]wp-admin-bar-larder-hits[\'"].*?>Hits: ([\d,]+)~s', $page);
         $final = $this->found('~<template id="larder-bar">.*<i data-node="larder-hits">Hits: ([\d,]+)</i>~s', $page);
         self::assertGreaterThan(\strrpos($page, 'wp-admin-bar-'), \strpos($page, '<template id="larder-bar">'));
         self::assertGreaterThan((int) \str_replace(',', '', $early), (int) \str_replace(',', '', $final));
         self::assertMatchesRegularExpression('~assets/bar\.js\?ver=\d+~', $page);
-        self::assertStringContainsString(self::site()->url() . self::PAGE, $page);
+        self::assertStringContainsString($this->site->site->url() . self::PAGE, $page);
         self::assertMatchesRegularExpression('~data-node="larder">Larder [\d.]+ % · [\d.,]+ ms</i>.*Misses: \d+</i>.*Time in the store: [\d.,]+ ms</i>.*Round trips: \d+</i>~s', $page);
     }
 
     public function testAVisitorsPageLoadsNoneOfIt(): void
     {
-        $loaded = fn(array $cookies): string => $this->found('~\nloaded: ?(.*)$~', self::site()->get('/?loaded=1', $cookies)->body);
+        $loaded = fn(array $cookies): string => $this->found('~\nloaded: ?(.*)$~', $this->site->site->get('/?loaded=1', $cookies)->body);
         // One request in 16 is recorded in the statistics.
         $visits = [];
         for ($i = 0; $i < 8; $i++) {
@@ -210,16 +189,12 @@ final class AdminPageTest extends TestCase
     public function testWithoutACacheItSaysWhy(): void
     {
         $nonce = $this->nonce('site');
-        self::site()->define(['LARDER_DSN' => 'nonsense']);
-        try {
-            $page = $this->page();
-            $response = $this->press('site', nonce: $nonce);
-        } finally {
-            self::site()->define([]);
-        }
+        $this->site->site->define(['LARDER_DSN' => 'nonsense']);
+        $page = $this->page();
+        $response = $this->press('site', nonce: $nonce);
         // The configuration's mistake, once a request.
-        self::assertMatchesRegularExpression('~^(\[[^]]+\] Larder: the object cache is not persistent: This is not a DSN:[^\n]*(\n|$))+$~D', \substr(self::site()->errors(), \strlen(self::$known)));
-        self::$known = self::site()->errors();
+        self::assertMatchesRegularExpression('~^(\[[^]]+\] Larder: the object cache is not persistent: This is not a DSN:[^\n]*(\n|$))+$~D', \substr($this->site->site->errors(), \strlen(self::$known)));
+        self::$known = $this->site->site->errors();
 
         self::assertStringContainsString('No persistent cache is in use.', $page);
         self::assertStringContainsString('site-health.php', $page);
@@ -229,7 +204,7 @@ final class AdminPageTest extends TestCase
 
     public function testAMissIsOneWhereSomethingCouldBeKept(): void
     {
-        $missed = self::site()->cli(<<<'PHP'
+        $missed = $this->site->site->cli(<<<'PHP'
             $cache = $GLOBALS['wp_object_cache'];
             $before = $cache->report()['misses'];
             wp_cache_add_non_persistent_groups('fleeting');
@@ -250,16 +225,9 @@ final class AdminPageTest extends TestCase
         self::assertStringNotContainsString('<script>', $this->inside($page));
     }
 
-    private static function site(): Site
-    {
-        self::assertNotNull(self::$site);
-
-        return self::$site->site;
-    }
-
     private function page(string $more = ''): string
     {
-        $response = self::site()->get(self::PAGE . $more, self::$admin);
+        $response = $this->site->site->get(self::PAGE . $more, self::$admin);
         self::assertSame(200, $response->status);
 
         return $response->body;
@@ -274,7 +242,7 @@ final class AdminPageTest extends TestCase
     /** @param array<string, string> $fields */
     private function press(string $what, array $fields = [], ?string $nonce = null): Response
     {
-        return self::site()->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => $what, '_wpnonce' => $nonce ?? $this->nonce($what)] + $fields, self::$admin);
+        return $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => $what, '_wpnonce' => $nonce ?? $this->nonce($what)] + $fields, self::$admin);
     }
 
     private function nonce(string $what): string
@@ -291,12 +259,12 @@ final class AdminPageTest extends TestCase
 
     private function forget(): void
     {
-        self::$site?->web('foreach (range(0, 48) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
+        $this->site->web('foreach (range(0, 48) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
     }
 
     private function counted(): int
     {
-        $rows = self::$site?->web('return Larder\WordPress\Statistics::hours($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), 2);');
+        $rows = $this->site->web('return Larder\WordPress\Statistics::hours($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), 2);');
         self::assertIsArray($rows);
 
         return (int) \array_sum(\array_column($rows, 'requests'));

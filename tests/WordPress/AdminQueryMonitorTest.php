@@ -5,36 +5,20 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /** The panel, in a stand-in for Query Monitor: wordpress/query-monitor.stub.php says what of it is there. */
 #[Group('wordpress')]
-final class AdminQueryMonitorTest extends TestCase
+final class AdminQueryMonitorTest extends SharedSiteTestCase
 {
-    private static ?CliSite $site = null;
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$site?->site->stop();
-        self::$site = null;
-    }
-
-    protected function setUp(): void
-    {
-        self::$site ??= new CliSite();
-    }
-
     public function testThePanelIsThereWhereQueryMonitorIs(): void
     {
-        $site = self::$site?->site;
-        self::assertNotNull($site);
+        $site = $this->site->site;
         $cookies = $site->login();
 
         self::assertStringNotContainsString('qm-larder', $site->get('/', $cookies)->body);
 
-        \copy(__DIR__ . '/../../wordpress/query-monitor.stub.php', $site->content('mu-plugins/query-monitor.php'));
-        $site->account->receive($site->content('mu-plugins'));
-        self::$site?->web('return wp_cache_set("a", 1, "<b>hostile</b>");');
+        $this->site->write('mu-plugins/query-monitor.php', (string) \file_get_contents(__DIR__ . '/../../wordpress/query-monitor.stub.php'));
+        $this->site->web('return wp_cache_set("a", 1, "<b>hostile</b>");');
         $page = $site->get('/', $cookies)->body;
 
         self::assertStringContainsString('<nav>{&quot;qm-larder&quot;:{&quot;title&quot;:&quot;Larder&quot;,&quot;href&quot;:&quot;#qm-larder&quot;}}</nav>', $page);
@@ -43,6 +27,5 @@ final class AdminQueryMonitorTest extends TestCase
         self::assertMatchesRegularExpression('~<th scope="row">Disk</th>(<td>[^<]*</td>){5}</tr>~', $panel);
         self::assertMatchesRegularExpression('~<th scope="row">options</th><td>–</td><td>[1-9]\d*</td>~', $panel);
         self::assertStringNotContainsString('qm-larder', $site->get('/')->body);
-        self::assertSame('', $site->errors());
     }
 }

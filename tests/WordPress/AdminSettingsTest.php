@@ -5,41 +5,28 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Lab\WordPress\Response;
-use Larder\WordPress\Admin\Flush;
-use Larder\WordPress\Admin\Settings;
-use Larder\WordPress\Choices;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
-/** What an owner finds and changes on the plugin's page without wp-config.php, over HTTP. */
-#[CoversClass(Choices::class)]
-#[CoversClass(Flush::class)]
-#[CoversClass(Settings::class)]
+/**
+ * What an owner finds and changes on the plugin's page without wp-config.php, over HTTP.
+ *
+ * @extends SharedSiteTestCase<PageSite>
+ */
 #[Group('wordpress')]
-final class AdminSettingsTest extends TestCase
+final class AdminSettingsTest extends SharedSiteTestCase
 {
     private const PAGE = '/wp-admin/tools.php?page=larder';
     private const ALL = ['pages' => '1', 'life' => '3600', 'prefetch' => '1', 'statistics' => '1'];
 
-    private static ?PageSite $site = null;
-
     /** @var array<string, string> */
     private static array $admin = [];
 
-    public static function tearDownAfterClass(): void
+    protected static function make(): InstalledSite
     {
-        self::$site?->site->stop();
-        self::$site = null;
-    }
+        $site = new PageSite();
+        self::$admin = $site->site->login();
 
-    protected function setUp(): void
-    {
-        if (self::$site === null) {
-            self::$site = new PageSite();
-            self::$admin = self::$site->site->login();
-        }
-        self::$site->site->define([]);
+        return $site;
     }
 
     public function testWhatAnOwnerLooksForComesFirst(): void
@@ -49,7 +36,7 @@ final class AdminSettingsTest extends TestCase
         self::assertStringContainsString('<dd>Larder keeps what is stored</dd>', $first);
         self::assertStringContainsString('<dd>Larder stores pages</dd>', $first);
         self::assertMatchesRegularExpression('~<dt>Store</dt><dd>[^<]*sqlite, [\d.]+ (B|KB|MB)~', $first);
-        self::assertStringContainsString('<dd>' . $this->site()->web('return Larder\WordPress\Site::current()->directory();') . '</dd>', $first);
+        self::assertStringContainsString('<dd>' . $this->site->web('return Larder\WordPress\Site::current()->directory();') . '</dd>', $first);
         self::assertMatchesRegularExpression('~<dt>Contents</dt><dd>\d+ entries, ~', $first);
         self::assertStringContainsString('>Flush this site</button>', $first);
         self::assertStringContainsString('>Empty the pages of this site</button>', $first);
@@ -59,82 +46,79 @@ final class AdminSettingsTest extends TestCase
 
     public function testPagesAreSwitchedOffAndOnAndHaveAnotherLife(): void
     {
-        $site = $this->site();
-        $site->warm(['/sample-page/']);
+        $this->site->warm(['/sample-page/']);
         self::assertStringEndsWith('&larder-saved=1', $this->save(['life' => '100'] + self::ALL)->header('location'));
-        self::assertSame('stored', PageSite::did($site->get('/sample-page/')), 'What was stored had the other life.');
-        self::assertStringContainsString('max-age=100', $site->life('/sample-page/'));
+        self::assertSame('stored', PageSite::did($this->site->get('/sample-page/')), 'What was stored had the other life.');
+        self::assertStringContainsString('max-age=100', $this->site->life('/sample-page/'));
         $this->save(['pages' => '0'] + self::ALL);
-        self::assertSame('', $site->get('/sample-page/')->header('cache-status'));
+        self::assertSame('', $this->site->get('/sample-page/')->header('cache-status'));
         $page = $this->page();
         self::assertStringContainsString('<dd>Larder stores no pages</dd>', $page);
         self::assertStringContainsString('The page cache is switched off in the settings of Larder.', $page);
         $this->save(self::ALL);
-        $site->warm(['/sample-page/']);
+        $this->site->warm(['/sample-page/']);
     }
 
     public function testPrefetchAndFiguresAreSwitchedOff(): void
     {
-        $site = $this->site();
         $this->save(['prefetch' => '0', 'statistics' => '0'] + self::ALL);
-        $lists = fn(): array => \glob($site->site->content('larder-*/*/local-*-routes/*')) ?: [];
+        $lists = fn(): array => \glob($this->site->site->content('larder-*/*/local-*-routes/*')) ?: [];
         \array_map(\unlink(...), $lists());
-        self::assertSame(['pages' => true, 'life' => 3600, 'prefetch' => false, 'statistics' => false], $site->web('return Larder\WordPress\Choices::all();'));
+        self::assertSame(['pages' => true, 'life' => 3600, 'prefetch' => false, 'statistics' => false], $this->site->web('return Larder\WordPress\Choices::all();'));
         self::assertSame([], $lists());
         $this->save(self::ALL);
-        $site->web('return 1;');
+        $this->site->web('return 1;');
         self::assertNotSame([], $lists());
     }
 
     public function testWhatWpConfigSaysIsShownAsFixedAndCounts(): void
     {
         $this->save(['life' => '100'] + self::ALL);
-        $this->site()->site->define(['LARDER_PAGES' => false, 'LARDER_STATISTICS' => false]);
+        $this->site->site->define(['LARDER_PAGES' => false, 'LARDER_STATISTICS' => false]);
         $page = $this->page();
         self::assertSame(2, \substr_count($page, 'Fixed in wp-config.php by LARDER_PAGES.'));
         self::assertSame(1, \substr_count($page, 'Fixed in wp-config.php by LARDER_STATISTICS.'));
         self::assertMatchesRegularExpression('~name="pages" value="1" disabled~', $page);
-        self::assertSame('', $this->site()->get('/sample-page/')->header('cache-status'));
+        self::assertSame('', $this->site->get('/sample-page/')->header('cache-status'));
         // What is fixed is not sent.
         $this->save(['prefetch' => '1']);
-        $this->site()->site->define([]);
-        self::assertSame(100, $this->site()->web('return Larder\WordPress\Choices::all()["life"];'));
+        $this->site->site->define([]);
+        self::assertSame(100, $this->site->web('return Larder\WordPress\Choices::all()["life"];'));
         $this->save(self::ALL);
     }
 
     public function testAnotherWebServerTakesThemOver(): void
     {
         $this->save(['life' => '200'] + self::ALL);
-        \unlink($this->site()->site->content('larder-choices.php'));
-        self::assertSame(3600, $this->site()->web('return Larder\WordPress\Choices::all()["life"];'));
+        \unlink($this->site->site->content('larder-choices.php'));
+        self::assertSame(3600, $this->site->web('return Larder\WordPress\Choices::all()["life"];'));
         $this->page();
-        self::assertSame(200, $this->site()->web('return Larder\WordPress\Choices::all()["life"];'));
-        self::assertSame('', $this->site()->get('/wp-content/larder-choices.php')->body);
+        self::assertSame(200, $this->site->web('return Larder\WordPress\Choices::all()["life"];'));
+        self::assertSame('', $this->site->get('/wp-content/larder-choices.php')->body);
         $this->save(self::ALL);
     }
 
     public function testAnAddressIsPurged(): void
     {
-        $site = $this->site();
         $paths = ['/', '/sample-page/', '/sample-page/?a=b', '/hello-world/'];
-        foreach (['/sample-page/' => ['/sample-page/'], $site->site->url() . '/sample-page/?a=b' => ['/sample-page/?a=b'], $site->site->url() => ['/']] as $address => $purged) {
-            $site->warm($paths);
+        foreach (['/sample-page/' => ['/sample-page/'], $this->site->site->url() . '/sample-page/?a=b' => ['/sample-page/?a=b'], $this->site->site->url() => ['/']] as $address => $purged) {
+            $this->site->warm($paths);
             self::assertStringEndsWith('&larder-notice=address', $this->send('larder_flush', 'address', ['what' => 'address', 'address' => (string) $address])->header('location'));
-            self::assertSame($purged, $site->purged($paths), (string) $address);
+            self::assertSame($purged, $this->site->purged($paths), (string) $address);
         }
         foreach (['https://other.example/sample-page/', 'sample page', '//other.example/', ' '] as $address) {
             self::assertStringEndsWith('&larder-notice=failed', $this->send('larder_flush', 'address', ['what' => 'address', 'address' => $address])->header('location'), $address);
         }
-        self::assertSame([], $site->purged($paths));
+        self::assertSame([], $this->site->purged($paths));
     }
 
     public function testNobodyElsesFormSaves(): void
     {
-        $post = fn(array $fields, array $cookies): int => $this->site()->site->post('/wp-admin/admin-post.php', ['action' => 'larder_settings', 'pages' => '0'] + $fields, $cookies)->status;
+        $post = fn(array $fields, array $cookies): int => $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_settings', 'pages' => '0'] + $fields, $cookies)->status;
         self::assertSame(403, $post(['_wpnonce' => 'forged'], self::$admin));
         self::assertSame(403, $post([], self::$admin));
         self::assertSame(400, $post([], []));
-        self::assertTrue($this->site()->web('return Larder\WordPress\Choices::all()["pages"];'));
+        self::assertTrue($this->site->web('return Larder\WordPress\Choices::all()["pages"];'));
     }
 
     /** @param array<string, string> $fields */
@@ -151,7 +135,7 @@ final class AdminSettingsTest extends TestCase
     {
         $form = $what === null ? '"' . $action . '"><input' : 'name="what" value="' . $what . '"><input';
         self::assertSame(1, \preg_match("~$form type=\"hidden\" name=\"_wpnonce\" value=\"([0-9a-f]+)\">~", $this->page(), $match));
-        $response = $this->site()->site->post('/wp-admin/admin-post.php', ['action' => $action, '_wpnonce' => $match[1]] + $fields, self::$admin);
+        $response = $this->site->site->post('/wp-admin/admin-post.php', ['action' => $action, '_wpnonce' => $match[1]] + $fields, self::$admin);
         self::assertSame(302, $response->status, $response->body);
 
         return $response;
@@ -159,14 +143,9 @@ final class AdminSettingsTest extends TestCase
 
     private function page(): string
     {
-        $response = $this->site()->site->get(self::PAGE, self::$admin);
+        $response = $this->site->site->get(self::PAGE, self::$admin);
         self::assertSame(200, $response->status);
 
         return $response->body;
-    }
-
-    private function site(): PageSite
-    {
-        return self::$site ?? throw new \LogicException('There is no site.');
     }
 }

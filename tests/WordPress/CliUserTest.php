@@ -8,82 +8,68 @@ use Larder\Lab\Service\Account;
 use Larder\Lab\WordPress\CommandLine;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 use Symfony\Component\Process\Process;
 
 /** The cache belongs to the web server's user. Root works as that one; anybody else is told what to type. */
 #[Group('wordpress')]
-final class CliUserTest extends TestCase
+final class CliUserTest extends SharedSiteTestCase
 {
+    protected const QUIET = false;
     private const OTHER = ['setpriv', '--reuid', 'games', '--regid', 'games', '--clear-groups', '--pdeathsig', 'KILL', '--'];
-
-    private static ?CliSite $site = null;
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$site?->site->stop();
-        self::$site = null;
-    }
 
     protected function setUp(): void
     {
+        parent::setUp();
         if (\posix_geteuid() !== 0) {
             self::markTestSkipped('Only root can be somebody else.');
         }
-        self::$site ??= new CliSite();
         // As on servers where people have accounts of their own.
-        \chmod(self::$site->site->root . '/wp-config.php', 0o644);
-        self::$site->web('return update_option("larder_whose", "the web");');
+        \chmod($this->site->site->root . '/wp-config.php', 0o644);
+        $this->site->web('return update_option("larder_whose", "the web");');
     }
 
     public function testRootWorksAsTheOwnerAndLeavesNothingOfItsOwn(): void
     {
-        $site = $this->site();
-        $status = $this->document($site->wpAsRoot('larder', 'status', '--format=json')->json());
+        $status = $this->site->wpAsRoot('larder', 'status', '--format=json')->json();
         self::assertTrue($status['works']);
-        self::assertSame($site->site->account->name, $status['user']);
+        self::assertSame($this->site->site->account->name, $status['user']);
 
-        $site->wpAsRoot('option', 'update', 'larder_whose', 'root')->printed();
-        $site->wpAsRoot('larder', 'flush')->printed();
-        $site->wpAsRoot('larder', 'bench', '--rounds=3', '--count=5')->printed();
+        $this->site->wpAsRoot('option', 'update', 'larder_whose', 'root')->printed();
+        $this->site->wpAsRoot('larder', 'flush')->printed();
+        $this->site->wpAsRoot('larder', 'bench', '--rounds=3', '--count=5')->printed();
 
-        self::assertSame('root', $site->web('return get_option("larder_whose");'));
+        self::assertSame('root', $this->site->web('return get_option("larder_whose");'));
         $this->assertNothingIsRoots($this->directory());
     }
 
     public function testRootEnablesItForTheOwner(): void
     {
-        $site = $this->site();
-        $site->wpAsRoot('larder', 'disable')->printed();
-        self::assertFileDoesNotExist($site->site->content('object-cache.php'));
-        $findings = $this->document($site->wpAsRoot('larder', 'doctor', '--format=json')->json());
-        self::assertSame($site->site->account->name . ', who owns the cache', $this->document($findings[0])['text']);
-        $site->wpAsRoot('larder', 'enable')->printed();
+        $this->site->wpAsRoot('larder', 'disable')->printed();
+        self::assertFileDoesNotExist($this->site->site->content('object-cache.php'));
+        $findings = $this->site->wpAsRoot('larder', 'doctor', '--format=json')->json();
+        self::assertSame($this->site->site->account->name . ', who owns the cache', $findings[0]['text']);
+        $this->site->wpAsRoot('larder', 'enable')->printed();
 
-        self::assertSame($site->site->account->user, \fileowner($site->site->content('object-cache.php')));
-        self::assertTrue($site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
-        $site->wp('larder', 'disable')->printed();
-        self::assertFalse($site->web('return wp_using_ext_object_cache() === true;'));
-        $site->wp('larder', 'enable')->printed();
+        self::assertSame($this->site->site->account->user, \fileowner($this->site->site->content('object-cache.php')));
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
+        $this->site->wp('larder', 'disable')->printed();
+        self::assertFalse($this->site->web('return wp_using_ext_object_cache() === true;'));
+        $this->site->wp('larder', 'enable')->printed();
     }
 
     /** As by `wp plugin activate`, which is not in the framework. */
     public function testRootActivatesThePluginForTheOwner(): void
     {
-        $site = $this->site();
         $directory = $this->directory();
         $load = 'require_once ABSPATH . "wp-admin/includes/plugin.php";';
-        $site->site->cli($load . 'deactivate_plugins("larder/larder.php");');
-        self::assertFileDoesNotExist($site->site->content('object-cache.php'));
+        $this->site->site->cli($load . 'deactivate_plugins("larder/larder.php");');
+        self::assertFileDoesNotExist($this->site->site->content('object-cache.php'));
         (new Process(['rm', '-r', $directory]))->mustRun();
 
-        (new CommandLine(Account::own(), $site->site->root))->run(
-            $load . '$done = activate_plugin("larder/larder.php"); is_wp_error($done) && throw new RuntimeException($done->get_error_message());',
-            (string) \parse_url($site->site->url(), \PHP_URL_HOST) . ':' . \parse_url($site->site->url(), \PHP_URL_PORT),
-        );
+        $this->asRoot($load . '$done = activate_plugin("larder/larder.php"); is_wp_error($done) && throw new RuntimeException($done->get_error_message());');
 
-        self::assertFileExists($site->site->content('object-cache.php'));
-        self::assertTrue($site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
+        self::assertFileExists($this->site->site->content('object-cache.php'));
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder() !== null;'));
         self::assertSame($directory, $this->directory());
         $this->assertNothingIsRoots($directory);
     }
@@ -91,8 +77,7 @@ final class CliUserTest extends TestCase
     /** As `wp plugin install` does where the web may not write. */
     public function testRootIsRootInAllElse(): void
     {
-        $site = $this->site();
-        $plugins = $site->site->content('roots');
+        $plugins = $this->site->site->content('roots');
         \mkdir($plugins, 0o755);
         $this->asRoot(<<<'PHP'
             $write = static fn(string $name): bool => mkdir(WP_CONTENT_DIR . "/roots/$name", 0700) && file_put_contents(WP_CONTENT_DIR . "/roots/$name/file", $name) > 0;
@@ -124,7 +109,7 @@ final class CliUserTest extends TestCase
         foreach (['first', 'second', 'third', 'fourth'] as $name) {
             self::assertSame(0, \fileowner("$plugins/$name/file"), $name);
         }
-        self::assertSame(['root, who has installed', false, 'of all', 1], $site->web('return [get_option("larder_whose"), wp_cache_get("k", "plugin"), wp_cache_get("last", "plugin"), wp_cache_get("filled", "posts")];'));
+        self::assertSame(['root, who has installed', false, 'of all', 1], $this->site->web('return [get_option("larder_whose"), wp_cache_get("k", "plugin"), wp_cache_get("last", "plugin"), wp_cache_get("filled", "posts")];'));
         $this->assertNothingIsRoots($this->directory());
     }
 
@@ -134,13 +119,11 @@ final class CliUserTest extends TestCase
         $directory = $this->directory();
         (new Process(['rm', '-r', $directory]))->mustRun();
         $this->asRoot('update_option("larder_whose", "root alone"); wp_cache_set("k", 1, "plugin"); do_action("wp_site_health_scheduled_check"); wp_cache_flush(); wp_cache_add("k", 1, "posts");'
-            . '$wpdb->suppress_errors(); $wpdb->query("UPDATE wp_own SET n = 1"); usleep(1_100_000); $wpdb->query("SELECT 1");');
+            . '$wpdb->suppress_errors(); $wpdb->query("UPDATE wp_own SET n = 1"); (new ReflectionProperty(Larder\WordPress\ObjectCache::class, "due"))->setValue($GLOBALS["wp_object_cache"], 0); $wpdb->query("SELECT 1");');
         $this->assertNothingIsRoots($directory);
         self::assertSame($directory, $this->directory());
-        self::assertSame('root alone', $this->site()->web('return get_option("larder_whose");'));
-        $name = $this->site()->web('return Larder\WordPress\Presence::name();');
-        self::assertIsString($name);
-        foreach (\glob("/var/tmp/larder-$name-*") ?: [] as $file) {
+        self::assertSame('root alone', $this->site->web('return get_option("larder_whose");'));
+        foreach (\glob("/var/tmp/larder-{$this->site->name()}-*") ?: [] as $file) {
             self::assertNotSame(0, \fileowner($file), $file);
         }
     }
@@ -149,8 +132,8 @@ final class CliUserTest extends TestCase
     public function testRootsMarksAreNotRootsAlone(): void
     {
         $this->asRoot('echo 1;', 'putenv("LARDER_DISABLED=1");');
-        $mark = $this->site()->site->content('.larder-away');
-        self::assertSame($this->site()->site->account->user, \fileowner($mark));
+        $mark = $this->site->site->content('.larder-away');
+        self::assertSame($this->site->site->account->user, \fileowner($mark));
     }
 
     /** @param list<string> $words */
@@ -161,39 +144,27 @@ final class CliUserTest extends TestCase
     #[TestWith([['option', 'update', 'larder_whose', 'somebody']])]
     public function testAnybodyElseIsToldWhatToType(array $words): void
     {
-        $site = $this->site();
-        $result = $site->wpAs(self::OTHER, ...$words);
+        $result = $this->site->wpAs(self::OTHER, ...$words);
 
         self::assertSame(1, $result->status, $result->output . $result->errors);
-        self::assertStringContainsString('sudo -u ' . $site->site->account->name . ' ', $result->output . $result->errors);
+        self::assertStringContainsString('sudo -u ' . $this->site->site->account->name . ' ', $result->output . $result->errors);
         self::assertStringContainsString(' ' . \implode(' ', $words), $result->output . $result->errors);
         self::assertSame(
             ['the web', [['option_value' => 'the web']]],
-            [$site->web('return get_option("larder_whose");'), $site->site->sql("SELECT option_value FROM wp_options WHERE option_name = 'larder_whose'")],
+            [$this->site->web('return get_option("larder_whose");'), $this->site->site->sql("SELECT option_value FROM wp_options WHERE option_name = 'larder_whose'")],
             'Nothing was changed behind the cache of the web.',
         );
     }
 
     private function asRoot(string $code, string $before = ''): void
     {
-        $url = $this->site()->site->url();
-        (new CommandLine(Account::own(), $this->site()->site->root))->run($code, (string) \parse_url($url, \PHP_URL_HOST) . ':' . \parse_url($url, \PHP_URL_PORT), before: $before);
-    }
-
-    /** @return array<array-key, mixed> */
-    private function document(mixed $document): array
-    {
-        self::assertIsArray($document);
-
-        return $document;
+        $url = $this->site->site->url();
+        (new CommandLine(Account::own(), $this->site->site->root))->run($code, (string) \parse_url($url, \PHP_URL_HOST) . ':' . \parse_url($url, \PHP_URL_PORT), before: $before);
     }
 
     private function directory(): string
     {
-        $directory = $this->document($this->site()->wp('larder', 'status', '--format=json')->json())['directory'];
-        self::assertIsString($directory);
-
-        return $directory;
+        return $this->site->wp('larder', 'status', '--format=json')->json()['directory'];
     }
 
     private function assertNothingIsRoots(string $directory): void
@@ -205,12 +176,7 @@ final class CliUserTest extends TestCase
         self::assertNotSame([], $files);
         foreach ([$directory => new \SplFileInfo($directory)] + $files as $path => $file) {
             self::assertInstanceOf(\SplFileInfo::class, $file);
-            self::assertSame($this->site()->site->account->user, $file->getOwner(), (string) $path);
+            self::assertSame($this->site->site->account->user, $file->getOwner(), (string) $path);
         }
-    }
-
-    private function site(): CliSite
-    {
-        return self::$site ?? throw new \LogicException('There is no site.');
     }
 }

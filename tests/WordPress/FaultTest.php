@@ -8,23 +8,21 @@ use Larder\Lab\Service\Account;
 use Larder\Lab\WordPress\Request;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 
 /**
  * What breaks below a site, caused for real: every page is answered in full, none has a value older than the database,
  * and the log says so in few lines.
  */
-#[CoversNothing]
 #[Group('wordpress')]
-final class FaultTest extends TestCase
+final class FaultTest extends SharedSiteTestCase
 {
+    protected const QUIET = false;
+
     /** Seconds after which a part that failed is tried again, and a bit. */
     private const REST = 2.2;
-
-    private static ?CliSite $shared = null;
 
     /** The site's own for temporary files: what it cannot note beside its cache it notes there, whatever TMPDIR is here. */
     private static ?TemporaryDirectory $temporary = null;
@@ -36,30 +34,30 @@ final class FaultTest extends TestCase
 
     public static function tearDownAfterClass(): void
     {
-        self::$shared?->site->stop();
-        self::$shared = self::$temporary = null;
+        parent::tearDownAfterClass();
+        self::$temporary = null;
+    }
+
+    protected static function make(): InstalledSite
+    {
+        self::$temporary = new TemporaryDirectory();
+        Account::ofServers()->receive(self::$temporary->path);
+
+        return new InstalledSite(ini: ['sys_temp_dir' => self::$temporary->path]);
     }
 
     protected function setUp(): void
     {
-        self::$temporary ??= new TemporaryDirectory();
-        Account::ofServers()->receive(self::$temporary->path);
-        self::$shared ??= new CliSite(ini: ['sys_temp_dir' => self::$temporary->path]);
-        $this->site()->site->define([]);
-        $this->site()->site->restart();
+        parent::setUp();
+        $this->site->site->restart();
         $this->fresh();
         $this->said = $this->log();
-    }
-
-    public function testKilledWorkers(): void
-    {
-        $this->kill(4);
     }
 
     #[Group('long')]
     public function testManyKilledWorkers(): void
     {
-        $this->kill(60);
+        $this->testKilledWorkers(60);
     }
 
     #[TestWith(['fatal', 'nothing_of_that_name();'])]
@@ -70,8 +68,8 @@ final class FaultTest extends TestCase
     {
         foreach (['pre_update_option_larder_o1' => 'before', 'update_option_larder_o1' => 'between', 'updated_option' => 'after'] as $hook => $when) {
             $value = "$how $when";
-            $this->site()->site->post('/', ['larder_test' => "add_filter('$hook', static function () { $end }); update_option('larder_o1', '$value'); update_option('larder_o2', '$value', false);"]);
-            self::assertSame([], $this->site()->web(PromiseTest::STALE . 'return $names;'), "$how, $when");
+            $this->site->site->post('/', ['larder_test' => "add_filter('$hook', static function () { $end }); update_option('larder_o1', '$value'); update_option('larder_o2', '$value', false);"]);
+            self::assertSame([], $this->site->web(PromiseTest::STALE . 'return $names;'), "$how, $when");
         }
         $this->fresh();
         self::assertSame([], \preg_grep('/[Ll]arder: /', $this->news()));
@@ -79,14 +77,9 @@ final class FaultTest extends TestCase
 
     public function testReloadUnderLoad(): void
     {
-        $this->underLoad($this->site()->site->reload(...));
+        $this->underLoad($this->site->site->reload(...));
         $this->fresh();
         $this->assertQuiet(0);
-    }
-
-    public function testADatabaseOfTheCacheThatIsOverwritten(): void
-    {
-        $this->damage('garbage');
     }
 
     #[Group('long')]
@@ -95,7 +88,7 @@ final class FaultTest extends TestCase
     #[TestWith(['header'])]
     public function testADatabaseOfTheCacheThatIsDamagedInOtherWays(string $how): void
     {
-        $this->damage($how);
+        $this->testADatabaseOfTheCacheThatIsOverwritten($how);
     }
 
     /** As a cleaner that its owner runs does: all files of the database at once, also what SQLite has mapped. */
@@ -103,7 +96,7 @@ final class FaultTest extends TestCase
     #[TestWith(['head -c 100000 /dev/urandom >'])]
     public function testADatabaseOfTheCacheThatItsOwnUserEmptiesOrGarbles(string $command): void
     {
-        $site = $this->site()->site;
+        $site = $this->site->site;
         $clean = \implode(' ', $site->account->words()) . ' sh -c ' . \escapeshellarg("for file in {$this->directory()}/*/larder.db*; do $command \"\$file\"; done") . ' 2>&1';
         foreach ([1, 2] as $again) {
             // Whoever reads in that very moment from what SQLite has mapped is killed (docs/operator.md).
@@ -115,10 +108,10 @@ final class FaultTest extends TestCase
         $this->assertQuiet();
     }
 
-    private function damage(string $how): void
+    public function testADatabaseOfTheCacheThatIsOverwritten(string $how = 'garbage'): void
     {
         $file = (\glob($this->directory() . '/*/larder.db') ?: [])[0] ?? self::fail('There is no database.');
-        $this->underLoad(static function () use ($file, $how): void {
+        $this->underLoad(function () use ($file, $how): void {
             match ($how) {
                 'garbage' => \file_put_contents($file, \random_bytes(100_000)),
                 'emptied' => \file_put_contents($file, ''),
@@ -182,16 +175,16 @@ final class FaultTest extends TestCase
         \chmod($place->path, 0o711);
         $disk = $place->file('disk');
         \mkdir($disk);
-        $user = $this->site()->site->account->user;
+        $user = $this->site->site->account->user;
         \exec('mount -t tmpfs -o size=3m,mode=0700,uid=' . $user . ' larder ' . \escapeshellarg($disk), result_code: $code);
         self::assertSame(0, $code);
         try {
-            $this->site()->site->define(['LARDER_DIRECTORY' => "$disk/cache"]);
+            $this->site->site->define(['LARDER_DIRECTORY' => "$disk/cache"]);
             $this->fresh();
             self::assertNotSame([], \glob("$disk/cache/*/larder.db"));
             $this->underLoad(static fn() => \exec('dd if=/dev/zero of=' . \escapeshellarg("$disk/ballast") . ' bs=4k 2>/dev/null'));
             $this->fresh();
-            $this->site()->web('for ($i = 0; $i < 50; $i++) { wp_cache_set("large$i", str_repeat("large ", 20_000), "plugin"); wp_cache_delete("k$i", "posts"); } return 1;');
+            $this->site->web('for ($i = 0; $i < 50; $i++) { wp_cache_set("large$i", str_repeat("large ", 20_000), "plugin"); wp_cache_delete("k$i", "posts"); } return 1;');
             $this->fresh();
             self::rest();
             $this->fresh();
@@ -207,84 +200,79 @@ final class FaultTest extends TestCase
 
     public function testAPluginThatIsGone(): void
     {
-        $plugin = $this->site()->site->content('plugins/larder');
-        $away = $this->site()->site->content('plugin-away');
+        $plugin = $this->site->site->content('plugins/larder');
+        $away = $this->site->site->content('plugin-away');
         $this->underLoad(static fn() => \rename($plugin, $away), false);
         try {
             // Its option says that it is active; what WordPress says of that is in wp-admin alone.
             // Who was at work may have missed a class.
             $this->said = $this->log();
-            self::assertSame('WP_Object_Cache', $this->site()->web('return get_class($GLOBALS["wp_object_cache"]);'));
-            self::assertFalse((bool) $this->site()->web('return wp_using_ext_object_cache();'));
+            self::assertSame('WP_Object_Cache', $this->site->web('return get_class($GLOBALS["wp_object_cache"]);'));
+            self::assertFalse((bool) $this->site->web('return wp_using_ext_object_cache();'));
             $this->fresh();
         } finally {
             \rename($away, $plugin);
         }
-        self::assertSame('Larder\WordPress\ObjectCache', $this->site()->web('return get_class($GLOBALS["wp_object_cache"]);'));
-        self::assertSame([], $this->site()->web(PromiseTest::STALE . 'return $names;'), 'What was changed without it.');
+        self::assertSame('Larder\WordPress\ObjectCache', $this->site->web('return get_class($GLOBALS["wp_object_cache"]);'));
+        self::assertSame([], $this->site->web(PromiseTest::STALE . 'return $names;'), 'What was changed without it.');
         $this->fresh();
         // Requests that began without it are over; one was killed with its mark, perhaps.
-        \array_map(\unlink(...), \glob($this->site()->site->content('.larder-away*')) ?: []);
-        $this->site()->site->forget();
-        $this->site()->web('return wp_cache_set("k", 1, "plugin");');
-        self::assertSame(1, $this->site()->web('return wp_cache_get("k", "plugin");'));
+        \array_map(\unlink(...), \glob($this->site->site->content('.larder-away*')) ?: []);
+        $this->site->site->forget();
+        $this->site->web('return wp_cache_set("k", 1, "plugin");');
+        self::assertSame(1, $this->site->web('return wp_cache_get("k", "plugin");'));
         $this->assertQuiet(0);
     }
 
     #[Group('long')]
     public function testAPluginThatFlushesAtEveryRequest(): void
     {
-        $file = $this->site()->site->content('mu-plugins/flusher.php');
+        $file = $this->site->site->content('mu-plugins/flusher.php');
         \file_put_contents($file, '<?php add_action("init", static fn() => wp_cache_flush());');
         try {
             // A minute that begins amid them counts anew.
-            (int) \date('s') > 45 && \sleep(61 - (int) \date('s'));
+            Wait::until(static fn(): bool => (int) \date('s') <= 45, 'the next minute');
             for ($i = 0; $i < 20; $i++) {
-                self::assertSame(200, $this->site()->site->get('/')->status);
+                self::assertSame(200, $this->site->site->get('/')->status);
             }
             self::assertSame([], \preg_grep('~mu-plugins/flusher.php has flushed~', $this->news(), \PREG_GREP_INVERT));
             self::assertCount(1, $this->news());
-            $this->site()->web('wp_cache_set("k", 1, "posts"); wp_cache_set("k", 1, "plugin"); return 1;');
-            self::assertSame([false, false], $this->site()->web('return [wp_cache_get("k", "posts"), wp_cache_get("k", "plugin")];'));
+            $this->site->web('wp_cache_set("k", 1, "posts"); wp_cache_set("k", 1, "plugin"); return 1;');
+            self::assertSame([false, false], $this->site->web('return [wp_cache_get("k", "posts"), wp_cache_get("k", "plugin")];'));
             $this->fresh();
         } finally {
             \unlink($file);
         }
-        self::assertSame(['mu-plugins/flusher.php'], $this->site()->web('return array_keys((new Larder\WordPress\Flushes($GLOBALS["wp_object_cache"]->larder()->group("~larder", true)))->offenders());'));
+        self::assertSame(['mu-plugins/flusher.php'], $this->site->web('return array_keys((new Larder\WordPress\Flushes($GLOBALS["wp_object_cache"]->larder()->group("~larder", true)))->offenders());'));
     }
 
     public function testASegmentThatIsGone(): void
     {
-        $segments = \array_filter(\glob('/dev/shm/larder*/*') ?: [], fn(string $file): bool => \fileowner($file) === $this->site()->site->account->user
-            && \str_starts_with($file, \dirname(\str_replace('%u', (string) $this->site()->site->account->user, (string) \get_cfg_var('larder.segment')))));
+        $segments = \array_filter(\glob('/dev/shm/larder*/*') ?: [], fn(string $file): bool => \fileowner($file) === $this->site->site->account->user
+            && \str_starts_with($file, \dirname(\str_replace('%u', (string) $this->site->site->account->user, (string) \get_cfg_var('larder.segment')))));
         $segments !== [] || self::markTestSkipped('Without the extension there is none.');
         // A file that is cut short under a process that has it mapped is SIGBUS, which no library can help.
         foreach ([1, 2] as $again) {
             $this->underLoad(static fn() => \array_map(\unlink(...), \array_filter($segments, \is_file(...))));
             $this->fresh();
-            $this->site()->site->restart();
+            $this->site->site->restart();
             $this->fresh();
         }
         $this->assertQuiet();
     }
 
-    public function testRedisThatStopsAndComesBackEmpty(): void
-    {
-        $this->redis(false);
-    }
-
     #[Group('long')]
     public function testRedisThatStopsAndComesBackWithItsData(): void
     {
-        $this->redis(true);
+        $this->testRedisThatStopsAndComesBackEmpty(true);
     }
 
-    private function redis(bool $keepsData): void
+    public function testRedisThatStopsAndComesBackEmpty(bool $keepsData = false): void
     {
         RedisServer::program() !== null || self::markTestSkipped('There is no Redis.');
         $redis = new RedisServer(save: $keepsData);
         try {
-            $this->site()->site->define(['LARDER_DSN' => "redis://127.0.0.1:$redis->port"]);
+            $this->site->site->define(['LARDER_DSN' => "redis://127.0.0.1:$redis->port"]);
             $this->fresh();
             self::assertGreaterThan(10, $redis->command('DBSIZE'));
             $this->underLoad($redis->stop(...));
@@ -308,9 +296,9 @@ final class FaultTest extends TestCase
         }
     }
 
-    private function kill(int $times): void
+    public function testKilledWorkers(int $times = 4): void
     {
-        $site = $this->site()->site;
+        $site = $this->site->site;
         $update = 'for ($i = 0; $i < 400; $i++) { update_option("larder_o" . $i %% 9, %s . $i, $i %% 2 === 0); wp_update_post(["ID" => 1, "post_title" => %1$s . $i]); update_post_meta(1, "larder_m", %1$s . $i); }';
         for ($i = 0; $i < $times; $i++) {
             $line = $site->start(\sprintf($update, "'line$i-'"));
@@ -329,14 +317,14 @@ final class FaultTest extends TestCase
             }
             $line->wait();
             \curl_multi_close($many);
-            for ($end = \microtime(true) + 10; (\count($site->fpm->workers()) < 4 || \array_intersect($workers, $site->fpm->workers()) !== []) && \microtime(true) < $end; \usleep(5_000));
+            $site->fpm->awaitOthers($workers);
             $stale = PromiseTest::STALE . <<<'PHP'
                 $row = $GLOBALS["wpdb"]->get_row("SELECT * FROM {$GLOBALS["wpdb"]->posts} WHERE ID = 1");
                 get_post(1)->post_title === $row->post_title || $names[] = "post";
                 $meta = $GLOBALS["wpdb"]->get_col("SELECT meta_value FROM {$GLOBALS["wpdb"]->postmeta} WHERE post_id = 1 AND meta_key = 'larder_m'");
                 get_post_meta(1, "larder_m") === $meta || $names[] = "meta";
                 PHP;
-            self::assertSame([], $this->site()->web($stale . 'return $names;'), "kill $i");
+            self::assertSame([], $this->site->web($stale . 'return $names;'), "kill $i");
         }
         self::assertSame('[]', $site->cli($stale . 'echo json_encode($names);'));
         $this->fresh();
@@ -360,7 +348,7 @@ final class FaultTest extends TestCase
         $times = 0;
         do {
             $over = \pcntl_waitpid($child, $status, \WNOHANG) !== 0;
-            foreach ($this->site()->site->browser()->together($pages) as $number => $response) {
+            foreach ($this->site->site->browser()->together($pages) as $number => $response) {
                 $path = $pages[$number]->path;
                 if ($whole || $over) {
                     self::assertContains($response->status, [200, 301], "$path: $response->body");
@@ -376,28 +364,27 @@ final class FaultTest extends TestCase
     /** What one side changes, the other sees, and what the cache has is what the database has. */
     private function fresh(): void
     {
-        $site = $this->site();
-        self::assertSame([], $site->web(PromiseTest::STALE . 'return $names;'), 'What was changed before.');
+        self::assertSame([], $this->site->web(PromiseTest::STALE . 'return $names;'), 'What was changed before.');
         $read = '[get_option("larder_o1"), get_option("larder_o2"), get_option("larder_o3")]';
         foreach (['web', 'line'] as $by) {
             $value = "$by " . ++$this->number;
             $update = "update_option('larder_o1', '$value'); update_option('larder_o2', '$value', false); delete_option('larder_o3'); get_option('larder_o3'); add_option('larder_o3', '$value');";
-            $by === 'web' ? $site->web($update . 'return 1;') : $site->site->cli($update);
+            $by === 'web' ? $this->site->web($update . 'return 1;') : $this->site->site->cli($update);
             $this->lines++;
-            self::assertSame([$value, $value, $value], $site->web("return $read;"), "changed by $by, for the web");
+            self::assertSame([$value, $value, $value], $this->site->web("return $read;"), "changed by $by, for the web");
             if ($by === 'web') {
-                self::assertSame([$value, $value, $value], \json_decode($site->site->cli("echo json_encode($read);")), "changed by $by, for the command line");
+                self::assertSame([$value, $value, $value], \json_decode($this->site->site->cli("echo json_encode($read);")), "changed by $by, for the command line");
             }
         }
-        self::assertSame([], $site->web(PromiseTest::STALE . 'return $names;'));
+        self::assertSame([], $this->site->web(PromiseTest::STALE . 'return $names;'));
     }
 
     /** To the cache that was left: what changed meanwhile it was not told, so whoever does that has to empty it. */
     private function back(): void
     {
-        $this->site()->site->define([]);
-        $this->site()->site->restart();
-        $this->site()->web('return $GLOBALS["wp_object_cache"]->flush_network();');
+        $this->site->site->define([]);
+        $this->site->site->restart();
+        $this->site->web('return $GLOBALS["wp_object_cache"]->flush_network();');
     }
 
     /** A clear line for each process and minute at most, and nothing else. */
@@ -418,17 +405,12 @@ final class FaultTest extends TestCase
     /** @return list<string> PHP's */
     private function log(): array
     {
-        return \file(\dirname($this->site()->site->root) . '/debug.log', \FILE_IGNORE_NEW_LINES) ?: [];
+        return \file(\dirname($this->site->site->root) . '/debug.log', \FILE_IGNORE_NEW_LINES) ?: [];
     }
 
     private function directory(): string
     {
-        return (string) $this->site()->web('return Larder\WordPress\Site::current()->directory();');
-    }
-
-    private function site(): CliSite
-    {
-        return self::$shared ?? throw new \LogicException('There is no site.');
+        return (string) $this->site->web('return Larder\WordPress\Site::current()->directory();');
     }
 
     private static function rest(): void

@@ -5,14 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\WordPress\Health;
-use Larder\WordPress\Privacy;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** What Site Health says, on real sites that are well and that are not. */
-#[CoversClass(Health::class)]
-#[CoversClass(Privacy::class)]
 #[Group('wordpress')]
 final class HealthTest extends TestCase
 {
@@ -20,8 +16,7 @@ final class HealthTest extends TestCase
 
     public function testAllIsWellAndSiteHealthShowsIt(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $page = $this->site->page('/wp-admin/site-health.php');
         self::assertSame(1, \preg_match('~var SiteHealth = (\{.*?\});~s', $page->body, $match));
         $status = \json_decode($match[1], true, flags: \JSON_THROW_ON_ERROR)['site_status'];
@@ -44,8 +39,7 @@ final class HealthTest extends TestCase
 
     public function testTheWebServerIsAskedForTheData(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         // nginx knows of no .htaccess.
         $privacy = $this->test('privacy');
         self::assertSame('recommended', $privacy['status']);
@@ -59,8 +53,7 @@ final class HealthTest extends TestCase
 
     public function testAWebServerThatRefusesItIsGood(): void
     {
-        $this->site = new PluginSite(nginx: ['location ~ /larder-[0-9a-f]+/ { deny all; }']);
-        $this->site->activate();
+        $this->site = PluginSite::active(nginx: ['location ~ /larder-[0-9a-f]+/ { deny all; }']);
         $privacy = $this->test('privacy');
         self::assertSame('good', $privacy['status']);
         self::assertStringContainsString('refused', $privacy['description']);
@@ -86,8 +79,7 @@ final class HealthTest extends TestCase
         if (\posix_geteuid() !== 0) {
             self::markTestSkipped('Only root can give a directory to somebody else.');
         }
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $directory = (\glob($this->site->site->content('larder-*')) ?: [''])[0];
         \chown($directory, 0);
         \chown((\glob($directory . '/prefix-*') ?: [''])[0], 0);
@@ -101,8 +93,7 @@ final class HealthTest extends TestCase
 
     public function testWhatOtherProgramsHaveDoneToItsFilesIsSaid(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $directory = (\glob($this->site->site->content('larder-*/prefix-*')) ?: [\glob($this->site->site->content('larder-*'))[0] ?? ''])[0];
         self::assertStringNotContainsString('lost files', $this->test('machine')['description']);
         \unlink($directory . '/larder.db');
@@ -116,8 +107,7 @@ final class HealthTest extends TestCase
 
     public function testApcuIsWarnedOfOnlyWhereItIsUsed(): void
     {
-        $this->site = new PluginSite(['LARDER_NEAR' => 'apcu']);
-        $this->site->activate();
+        $this->site = PluginSite::active(['LARDER_NEAR' => 'apcu']);
         $machine = $this->test('machine');
         self::assertSame('recommended', $machine['status']);
         self::assertStringContainsString('lock is not robust', $machine['description']);
@@ -127,8 +117,7 @@ final class HealthTest extends TestCase
 
     public function testWhoFlushesAllTheTimeIsNamed(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $plugin = $this->site->site->content('plugins/flusher');
         \mkdir($plugin);
         \file_put_contents($plugin . '/flusher.php', "<?php\n/* Plugin Name: Flusher */\nadd_action('init', fn() => wp_cache_flush());\n");
@@ -144,8 +133,7 @@ final class HealthTest extends TestCase
 
     public function testTheInformationTellsNoSecret(): void
     {
-        $this->site = new PluginSite(['AUTH_KEY' => 'the-very-secret-salt', 'LARDER_SECRET' => 'another-secret']);
-        $this->site->activate();
+        $this->site = PluginSite::active(['AUTH_KEY' => 'the-very-secret-salt', 'LARDER_SECRET' => 'another-secret']);
         $information = $this->site->web('return Larder\WordPress\Health::information(["other" => []]);', '/wp-admin/index.php');
         self::assertArrayHasKey('other', $information);
         $fields = $information['larder']['fields'];
@@ -160,8 +148,7 @@ final class HealthTest extends TestCase
 
     public function testItIsLookedAtEachWeekByItself(): void
     {
-        $this->site = new PluginSite();
-        $this->site->activate();
+        $this->site = PluginSite::active();
         $this->site->site->cli('do_action("wp_site_health_scheduled_check");');
         $result = \json_decode((string) $this->site->web('return get_transient("health-check-site-status-result");'), true, flags: \JSON_THROW_ON_ERROR);
         self::assertIsArray($result);

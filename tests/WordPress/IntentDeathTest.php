@@ -4,44 +4,31 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use PHPUnit\Framework\Attributes\CoversNothing;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /**
  * A request that ends between its write to the database and WordPress's call of the cache leaves nothing stale: at each
  * statement that writes, of each of WordPress's functions that do.
+ *
+ * @extends SharedSiteTestCase<IntentSite>
  */
-#[CoversNothing]
 #[Group('wordpress')]
-final class IntentDeathTest extends TestCase
+final class IntentDeathTest extends SharedSiteTestCase
 {
-    private static ?IntentSite $single = null;
-    private static ?IntentSite $network = null;
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$single?->site->stop();
-        self::$network?->site->stop();
-        self::$single = self::$network = null;
-    }
+    protected const QUIET = false;
 
     public function testAKilledRequestLeavesNothingStale(): void
     {
-        self::assertNothingStale(self::single()->die(IntentCases::FIRST));
+        self::assertNothingStale($this->site->die(IntentCases::FIRST));
     }
 
     /** Else the other tests could not fail. On a site of its own: the intents of their dead writers stand for a minute. */
     public function testWithoutIntentsItDoes(): void
     {
-        $site = new IntentSite();
-        try {
-            foreach ($site->die(IntentCases::FIRST, intents: false) as $name => $result) {
-                self::assertNotSame([], $result['stale'], $name);
-            }
-        } finally {
-            $site->site->stop();
+        foreach ((new IntentSite())->die(IntentCases::FIRST, intents: false) as $name => $result) {
+            self::assertNotSame([], $result['stale'], $name);
         }
     }
 
@@ -49,7 +36,7 @@ final class IntentDeathTest extends TestCase
     #[DataProvider('all')]
     public function testNoDeathLeavesAnythingStale(string $cases, bool $network): void
     {
-        $site = $network ? self::network() : self::single();
+        $site = $network ? new IntentSite(['second']) : $this->site;
         $all = self::cases($cases);
         self::assertNothingStale($site->die($all));
         $without = $site->die($all, intents: false);
@@ -68,14 +55,14 @@ final class IntentDeathTest extends TestCase
     #[Group('long')]
     public function testNorDoesADeathAfterAStatementThatReads(): void
     {
-        self::assertNothingStale(self::single()->die(IntentCases::FIRST, every: true));
+        self::assertNothingStale($this->site->die(IntentCases::FIRST, every: true));
     }
 
     #[Group('long')]
     #[DataProvider('ends')]
     public function testNorDoesAnotherEnd(string $end): void
     {
-        self::assertNothingStale(self::single()->die(IntentCases::FIRST, end: $end));
+        self::assertNothingStale($this->site->die(IntentCases::FIRST, end: $end));
     }
 
     /** @return iterable<string, array{string}> */
@@ -89,7 +76,7 @@ final class IntentDeathTest extends TestCase
 
     public function testOneOfTwoThatWriteAutoloadedOptionsIsKilled(): void
     {
-        $site = self::single()->site;
+        $site = $this->site->site;
         $write = static fn(string $name, string $before): string => \sprintf(
             'for ($i = 0; $i < 20; $i++) { add_option("%1$s_$i", "", "", true); } %2$s'
             . 'for ($i = 0; $i < 200; $i++) { update_option("%1$s_" . $i %% 20, "$i " . getmypid()); } echo "done";',
@@ -101,9 +88,7 @@ final class IntentDeathTest extends TestCase
             $dying = $site->start($write("dying$round", \sprintf('$wpdb->end = static fn() => posix_kill(posix_getpid(), SIGKILL); $wpdb->last = %d;', 20 + 30 * $round)));
             self::assertSame(0, $living->wait(), $living->getErrorOutput());
             self::assertSame('done', $living->getOutput());
-            while ($dying->isRunning()) {
-                \usleep(5_000);
-            }
+            Wait::until(static fn(): bool => !$dying->isRunning(), 'its end');
             self::assertSame('', $dying->getOutput(), 'It was killed.');
             $read = "\$all = array_filter(get_options([...array_map(static fn(int \$i): string => \"living{$round}_\$i\", range(0, 19)),"
                 . "...array_map(static fn(int \$i): string => \"dying{$round}_\$i\", range(0, 19))])); ksort(\$all); echo json_encode([\$all, count(wp_load_alloptions())]);";
@@ -125,20 +110,12 @@ final class IntentDeathTest extends TestCase
     /** @return array<string, array{string, string}> */
     private static function cases(string $name): array
     {
-        $cases = \constant(IntentCases::class . "::$name");
-        self::assertIsArray($cases);
-
-        /** @var array<string, array{string, string}> $cases */
-        return $cases;
+        /** @var array<string, array{string, string}> */
+        return \constant(IntentCases::class . "::$name");
     }
 
-    private static function single(): IntentSite
+    protected static function make(): InstalledSite
     {
-        return self::$single ??= new IntentSite();
-    }
-
-    private static function network(): IntentSite
-    {
-        return self::$network ??= new IntentSite(['second']);
+        return new IntentSite();
     }
 }

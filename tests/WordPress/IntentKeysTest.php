@@ -4,17 +4,19 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 use Symfony\Component\Process\Process;
 
-/** Which intents a function puts, how they end when it changed nothing, and that a page that writes nothing pays nothing. */
-#[CoversNothing]
+/**
+ * Which intents a function puts, how they end when it changed nothing, and that a page that writes nothing pays nothing.
+ *
+ * @extends SharedSiteTestCase<IntentSite>
+ */
 #[Group('wordpress')]
-final class IntentKeysTest extends TestCase
+final class IntentKeysTest extends SharedSiteTestCase
 {
+    protected const QUIET = false;
     private const SPY = <<<'PHP'
         $spy = new class extends Larder\WordPress\ObjectCache {
             public array $put = [];
@@ -30,19 +32,11 @@ final class IntentKeysTest extends TestCase
         Larder\WordPress\Intents::watch($spy);
         PHP;
 
-    private static ?IntentSite $site = null;
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$site?->site->stop();
-        self::$site = null;
-    }
-
     /** @param list<string> $keys */
     #[DataProvider('writes')]
     public function testPutsIntentsOnNoMoreThanItMust(string $before, string $write, array $keys): void
     {
-        $said = self::site()->site->cli("$before\n" . self::SPY . "\n$write; \$wpdb->query('SELECT 1'); echo json_encode([array_keys(\$spy->put), \$id ?? 0]);");
+        $said = $this->site->site->cli("$before\n" . self::SPY . "\n$write; \$wpdb->query('SELECT 1'); echo json_encode([array_keys(\$spy->put), \$id ?? 0]);");
         $said = \json_decode($said, true);
         self::assertIsArray($said);
         [$put, $id] = $said;
@@ -56,7 +50,7 @@ final class IntentKeysTest extends TestCase
 
     public function testSeesEachWayToWrite(): void
     {
-        $site = self::site()->site;
+        $site = $this->site->site;
         $ways = [
             'ANALYZE UPDATE wp_options SET option_value = "new" WHERE option_name = "way_0"',
             'ANALYZE FORMAT=JSON UPDATE wp_options SET option_value = "new" WHERE option_name = "way_1"',
@@ -126,7 +120,7 @@ final class IntentKeysTest extends TestCase
 
     public function testAPageThatWritesNothingLoadsNothing(): void
     {
-        self::assertSame('[1,[false,false,false]]', self::site()->site->cli(<<<'PHP'
+        self::assertSame('[1,[false,false,false]]', $this->site->site->cli(<<<'PHP'
             get_posts(['numberposts' => 3]);
             echo json_encode([
                 count($wp_filter['query']->callbacks[PHP_INT_MAX]),
@@ -137,7 +131,7 @@ final class IntentKeysTest extends TestCase
 
     public function testAnIntentEndsWhenTheWriteHasChangedNoRow(): void
     {
-        $site = self::site()->site;
+        $site = $this->site->site;
         $name = 'row_' . \bin2hex(\random_bytes(4));
         $read = "\$before = \$wpdb->num_queries; echo get_option('$name'), ' ', \$wpdb->num_queries - \$before;";
         foreach (['$wpdb->query("SELECT 1");' => 'b 0', '' => 'b 1'] as $after => $second) {
@@ -158,8 +152,8 @@ final class IntentKeysTest extends TestCase
         $process->waitUntil(static fn(string $type, string $output): bool => \str_contains($output, "\n"));
     }
 
-    private static function site(): IntentSite
+    protected static function make(): InstalledSite
     {
-        return self::$site ??= new IntentSite();
+        return new IntentSite();
     }
 }

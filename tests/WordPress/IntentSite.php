@@ -4,16 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\Lab\Service\Command;
-use Larder\Lab\WordPress\Options;
-use Larder\Lab\WordPress\Site;
 use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Assert;
 
 /** A site with the plugin, whose requests can be made to die after any of their statements. */
-final class IntentSite
+final class IntentSite extends InstalledSite
 {
-    public readonly Site $site;
     private readonly TemporaryDirectory $directory;
 
     /** @param ?list<string> $sites as Options takes them */
@@ -22,25 +17,10 @@ final class IntentSite
         $this->directory = new TemporaryDirectory();
         \chmod($this->directory->path, 0o755);
         // Each command compiles WordPress else. The site's user writes there.
-        $compiled = $this->directory->path . '/compiled';
+        $compiled = $this->directory->file('compiled');
         \mkdir($compiled);
         \chmod($compiled, 0o777);
-        $this->site = new Site(new Options(
-            \getenv('LARDER_WORDPRESS') ?: '7.1',
-            $sites,
-            ['EMPTY_TRASH_DAYS' => 30],
-            ['opcache.enable_cli' => 1, 'opcache.file_cache' => $compiled],
-            // WordPress's files of a network have some of its own.
-            errors: $sites === null ? \E_ALL : \E_ALL & ~\E_DEPRECATED,
-        ));
-        $build = Command::run([\dirname(__DIR__, 2) . '/wordpress/build', $this->directory->path], 60.0);
-        Assert::assertTrue($build->succeeded, $build->errors);
-        $plugin = $this->site->content('plugins');
-        \is_dir($plugin) || \mkdir($plugin);
-        Assert::assertTrue(Command::run(['cp', '-r', $this->directory->path . '/larder', $plugin])->succeeded);
-        \copy(__DIR__ . '/Intent/db.php', $this->site->content('db.php'));
-        $this->site->account->receive($this->site->content());
-        $this->site->activate('larder/larder.php', $sites !== null);
+        parent::__construct(['EMPTY_TRASH_DAYS' => 30], $sites, ['opcache.enable_cli' => 1, 'opcache.file_cache' => $compiled]);
     }
 
     /**
@@ -73,5 +53,11 @@ final class IntentSite
 
         /** @var array<string, array{points: int, stale: array<array-key, list<string>>}> $report */
         return $report;
+    }
+
+    protected function begin(): void
+    {
+        $this->site->putDropIn(__DIR__ . '/Intent/db.php', 'db.php');
+        parent::begin();
     }
 }

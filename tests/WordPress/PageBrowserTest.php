@@ -5,45 +5,22 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Lab\WordPress\Site;
-use Larder\Tests\Support\Process;
-use Larder\Tests\Support\TemporaryDirectory;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
-/** Two people on one site in a real browser, each with a profile of his own: nobody sees what is another's, all see what is new. */
-#[CoversNothing]
+/**
+ * Two people on one site in a real browser, each with a profile of his own: nobody sees what is another's, all see what is new.
+ *
+ * @extends BrowserTestCase<PageSite>
+ */
 #[Group('wordpress')]
-final class PageBrowserTest extends TestCase
+final class PageBrowserTest extends BrowserTestCase
 {
-    private const BROWSER = __DIR__ . '/browser';
-
-    private TemporaryDirectory $directory;
-    private PageSite $site;
-    private ?Process $browser = null;
-
     protected function setUp(): void
     {
-        foreach (['node', \getenv('CHROMIUM') ?: 'chromium'] as $program) {
-            if (\shell_exec('command -v ' . \escapeshellarg($program)) === null) {
-                self::markTestSkipped("No $program: install Debian's packages chromium, nodejs and npm.");
-            }
-        }
-        if (!\is_dir(self::BROWSER . '/node_modules')) {
-            self::markTestSkipped('No playwright-core: make test-wordpress fetches it.');
-        }
-        $this->directory = new TemporaryDirectory();
+        parent::setUp();
         $this->site = new PageSite();
         $this->site->theme();
-        $this->browser = new Process(['node', self::BROWSER . '/two-visitors.mjs', $this->site->site->url()], ['TMPDIR' => $this->directory->path]);
-    }
-
-    protected function tearDown(): void
-    {
-        $this->browser?->kill();
-        $errors = isset($this->site) ? $this->site->site->errors() : '';
-        unset($this->site, $this->directory);
-        self::assertSame('', $errors);
+        $this->browse('two-visitors.mjs', $this->site->site->url());
     }
 
     public function testNobodySeesWhatIsAnothers(): void
@@ -88,15 +65,5 @@ final class PageBrowserTest extends TestCase
         self::assertSame('/hello-world/', $this->step('press', 'visitor', '/hello-world/')['path']);
         self::assertSame(['/hello-world/ prefetch'], \array_values(\preg_grep('~^/hello~', \explode("\n", (string) \file_get_contents($this->site->site->content('built')))) ?: []), 'Beforehand, and not again.');
         self::assertStringContainsString('hit', $this->step('visit', 'stranger', '/hello-world/')['cache']);
-    }
-
-    /** @return array{path: string, cache: string, bar: bool, title: string, text: string, speculates: bool} */
-    private function step(string ...$words): array
-    {
-        $this->browser?->write(\json_encode($words, \JSON_THROW_ON_ERROR) . "\n");
-        $line = $this->browser?->line(120.0);
-        self::assertIsString($line, "$words[0]: " . $this->browser?->errors());
-
-        return \json_decode($line, true, flags: \JSON_THROW_ON_ERROR);
     }
 }

@@ -5,29 +5,22 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Lab\WordPress\Response;
-use Larder\Page\FastDoor;
 use Larder\Page\Serve;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
-use Larder\WordPress\Page\Counts;
-use Larder\WordPress\Page\Door;
-use Larder\WordPress\Presence;
-use PHPUnit\Framework\Attributes\CoversClass;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 use Symfony\Component\Process\ExecutableFinder;
 
-/** A stored page that is answered without the cache: for whom, and until when. */
-#[CoversClass(Counts::class)]
-#[CoversClass(Door::class)]
-#[CoversClass(FastDoor::class)]
-#[CoversClass(Presence::class)]
-#[CoversClass(Serve::class)]
+/**
+ * A stored page that is answered without the cache: for whom, and until when.
+ *
+ * @extends OwnSiteTestCase<PageSite>
+ */
 #[Group('wordpress')]
-final class PageFastDoorTest extends TestCase
+final class PageFastDoorTest extends OwnSiteTestCase
 {
-    private PageSite $site;
     private TemporaryDirectory $directory;
 
     /** Which way the last request was answered on: fast or slow. */
@@ -35,15 +28,6 @@ final class PageFastDoorTest extends TestCase
 
     /** Whether WordPress had begun then. */
     private string $when = '';
-
-    protected function tearDown(): void
-    {
-        if (isset($this->site)) {
-            $errors = $this->site->site->errors();
-            unset($this->site, $this->directory);
-            self::assertSame('', $errors);
-        }
-    }
 
     public function testItAnswersWhomAStoredPageIsForAndNobodyElse(): void
     {
@@ -158,7 +142,8 @@ final class PageFastDoorTest extends TestCase
         self::assertStringContainsString('After the backup', $this->get('/sample-page/')->body);
         // A process that has the old files open would keep their numbers from being given again.
         $this->site->site->fpm->stop();
-        for ($now = \time(); \time() <= $now + 1; \usleep(10_000));
+        $now = \time();
+        Wait::until(static fn(): bool => \time() > $now + 1, 'another second');
         \exec(\str_replace('DIR', $directory, $how), result_code: $code);
         self::assertSame(0, $code);
         $this->site->site->fpm->start();
@@ -267,10 +252,8 @@ final class PageFastDoorTest extends TestCase
         \file_put_contents($this->log(), '');
         $response = $this->site->get($path, $cookies, $headers);
         // Its process may say it after the response.
-        for ($end = \hrtime(true) + 10_000_000_000; ($said = (string) \file_get_contents($this->log())) === '' && \hrtime(true) < $end;) {
-            \usleep(1_000);
-        }
-        [$this->way, $this->when] = \explode(' ', $said, 2) + ['', ''];
+        Wait::until(fn(): bool => \filesize($this->log()) > 0, 'what the process says');
+        [$this->way, $this->when] = \explode(' ', (string) \file_get_contents($this->log()), 2) + ['', ''];
 
         return $response;
     }

@@ -4,35 +4,18 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\WordPress\Activation;
-use Larder\WordPress\DropIn;
-use Larder\WordPress\Page\Door;
-use Larder\WordPress\Uninstall;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
-/** The page cache's drop-in comes and goes with the plugin, as by an administrator with a browser. */
-#[CoversClass(Activation::class)]
-#[CoversClass(Door::class)]
-#[CoversClass(DropIn::class)]
-#[CoversClass(Uninstall::class)]
+/**
+ * The page cache's drop-in comes and goes with the plugin, as by an administrator with a browser.
+ *
+ * @extends OwnSiteTestCase<PluginSite>
+ */
 #[Group('wordpress')]
-final class PageInstallTest extends TestCase
+final class PageInstallTest extends OwnSiteTestCase
 {
     private const FOREIGN = "<?php\n/*\n * Plugin Name: Other Pages\n */\n";
     private const LINE = 'add this line to wp-config.php, above the line that says to stop editing: define(&#039;WP_CACHE&#039;, true);';
-
-    private PluginSite $site;
-
-    protected function tearDown(): void
-    {
-        if (isset($this->site)) {
-            $errors = $this->site->site->errors();
-            unset($this->site);
-            self::assertSame('', $errors);
-        }
-    }
 
     public function testActivationSaysWhichLineIsNeededAndDeactivationTakesAllBack(): void
     {
@@ -84,8 +67,7 @@ final class PageInstallTest extends TestCase
 
     public function testLeftBehindItDoesNothing(): void
     {
-        $this->site = new PluginSite(['WP_CACHE' => true]);
-        $this->site->activate();
+        $this->site = PluginSite::active(['WP_CACHE' => true]);
         $this->did('/');
         $this->did('/sample-page/');
         self::assertStringContainsString('hit', $this->did('/sample-page/'));

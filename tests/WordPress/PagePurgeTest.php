@@ -6,22 +6,16 @@ namespace Larder\Tests\WordPress;
 
 use Larder\Page\Serve;
 use Larder\Tests\Support\RedisServer;
-use Larder\WordPress\Page\Purge;
-use Larder\WordPress\Page\Shown;
-use Larder\WordPress\Page\Tag;
-use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /**
  * On a real site with two servers over one Redis: whatever changes, exactly the pages that show it are built anew, at once, on
  * both. What a page should be is what WordPress builds for a visitor with a cookie that nobody knows.
+ *
+ * @extends OwnSiteTestCase<PageSite>
  */
-#[CoversClass(Purge::class)]
-#[CoversClass(Shown::class)]
-#[CoversClass(Tag::class)]
 #[Group('wordpress')]
-final class PagePurgeTest extends TestCase
+final class PagePurgeTest extends OwnSiteTestCase
 {
     private const PATHS = [
         '/', '/a/', '/b/', '/c/', '/about/', '/contact/', '/category/one/', '/category/two/', '/author/admin/', '/author/other/', '/2024/05/', '/2024/06/', '/2025/01/', '/feed/',
@@ -52,41 +46,27 @@ final class PagePurgeTest extends TestCase
     /** A visitor for whom nothing may be stored, and who gets the same page. */
     private const BYPASS = ['unknown' => '1'];
 
-    private PageSite $site;
     private ?RedisServer $redis = null;
 
     protected function tearDown(): void
     {
-        if (isset($this->site)) {
-            $errors = $this->site->site->errors();
-            unset($this->site, $this->redis);
-            self::assertSame('', $errors);
-        }
-    }
-
-    public function testExactlyThePagesThatShowItArePurgedOnBothServers(): void
-    {
-        $this->changeWhatPagesShow(true);
+        parent::tearDown();
+        $this->redis = null;
     }
 
     #[Group('long')]
     public function testExactlyThePagesThatShowItArePurgedInTheFastDoorsCopies(): void
     {
-        $this->changeWhatPagesShow(false);
-    }
-
-    public function testWhatAThemeOfBlocksIsMadeOf(): void
-    {
-        $this->changeAThemeOfBlocks(true);
+        $this->testExactlyThePagesThatShowItArePurgedOnBothServers(false);
     }
 
     #[Group('long')]
     public function testWhatAThemeOfBlocksIsMadeOfInTheFastDoorsCopies(): void
     {
-        $this->changeAThemeOfBlocks(false);
+        $this->testWhatAThemeOfBlocksIsMadeOf(false);
     }
 
-    private function changeWhatPagesShow(bool $isFar): void
+    public function testExactlyThePagesThatShowItArePurgedOnBothServers(bool $isFar = true): void
     {
         $this->open($isFar);
         $id = fn(string $name, string $type = 'post'): string => "get_page_by_path('$name', OBJECT, '$type')->ID";
@@ -141,7 +121,7 @@ final class PagePurgeTest extends TestCase
     }
 
     /** A theme of blocks: what makes up its pages lies in posts. */
-    private function changeAThemeOfBlocks(bool $isFar): void
+    public function testWhatAThemeOfBlocksIsMadeOf(bool $isFar = true): void
     {
         $this->open($isFar);
         $this->site->site->cli(<<<'PHP'

@@ -4,31 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\Lab\Service\Directory;
-use Larder\Lab\Service\NginxServer;
-use Larder\Lab\Service\PhpFpmServer;
-use Larder\Lab\WordPress\Browser;
-use Larder\Lab\WordPress\Options;
 use Larder\Lab\WordPress\Request;
 use Larder\Lab\WordPress\Response;
-use Larder\Lab\WordPress\Site;
 use PHPUnit\Framework\Assert;
 
 /** A site with the plugin, and the line in its wp-config.php that turns on the page cache. */
-final class PageSite
+final class PageSite extends InstalledSite
 {
-    /** Runs PHP code that a request of the web brings along, when WordPress is ready. */
-    private const PROBE = <<<'PHP'
-        <?php
-
-        add_action('wp_loaded', static function (): void {
-            if (isset($_POST['larder_test'])) {
-                echo "\n", json_encode(eval(wp_unslash($_POST['larder_test'])));
-                exit;
-            }
-        });
-        PHP;
-
     /** A classic theme: lists show titles, excerpts and authors; pages the menu; one of them the last comments; the front the widgets. */
     private const THEME = [
         'style.css' => "/*\nTheme Name: Plain\n*/",
@@ -79,12 +61,7 @@ final class PageSite
             PHP,
     ];
 
-    public readonly Site $site;
-
-    /** @var ?array{Directory, PhpFpmServer, NginxServer} */
-    private ?array $second = null;
-
-    private ?string $name = null;
+    private ?SecondServer $second = null;
     private int $aged = 0;
 
     /**
@@ -94,45 +71,13 @@ final class PageSite
      */
     public function __construct(array $constants = [], ?array $sites = null, array $ini = [])
     {
-        $this->site = new Site(new Options(
-            \getenv('LARDER_WORDPRESS') ?: '7.1',
-            $sites,
-            $constants + ['WP_CACHE' => true],
-            $ini,
-            errors: $sites === null ? \E_ALL : \E_ALL & ~\E_DEPRECATED,
-        ));
-        $plugins = $this->site->content('plugins');
-        \is_dir($plugins) || \mkdir($plugins);
-        \is_dir($this->site->content('mu-plugins')) || \mkdir($this->site->content('mu-plugins'));
-        \exec('cp -r ' . \escapeshellarg(BuiltPlugin::path()) . ' ' . \escapeshellarg("$plugins/larder"), result_code: $code);
-        Assert::assertSame(0, $code);
-        \file_put_contents($this->site->content('mu-plugins/probe.php'), self::PROBE);
-        $this->site->account->receive($this->site->content());
-        $this->site->activate('larder/larder.php', $sites !== null);
-        // That was a request without the cache, after which the fast door stays shut for a minute.
-        $this->get('/');
-        $this->age();
+        parent::__construct($constants + ['WP_CACHE' => true], $sites, $ini);
     }
 
     /** Code of the site's owner, which every request runs. */
     public function plugin(string $code): void
     {
-        $file = $this->site->content('mu-plugins/owner.php');
-        \file_put_contents($file, "<?php $code");
-        $this->site->account->receive($file);
-    }
-
-    /**
-     * Runs code in a request of the web, to an address of its own: a POST purges what is stored for its address.
-     *
-     * @param array<string, string> $cookies
-     */
-    public function web(string $code, array $cookies = [], string $path = '/'): mixed
-    {
-        $response = $this->site->post("{$path}larder-probe/", ['larder_test' => $code], $cookies);
-        Assert::assertSame(200, $response->status, $response->body);
-
-        return \json_decode((string) \strrchr($response->body, "\n"), true);
+        $this->write('mu-plugins/owner.php', "<?php $code");
     }
 
     /**
@@ -142,20 +87,6 @@ final class PageSite
     public function get(string $path, array $cookies = [], array $headers = []): Response
     {
         return $this->site->get($path, $cookies, $headers);
-    }
-
-    public function __destruct()
-    {
-        [$directory, $fpm, $nginx] = $this->second ?? [null, null, null];
-        $nginx?->stop();
-        $fpm?->stop();
-        $directory?->remove();
-    }
-
-    /** What the plugin calls the site, in names of files outside of it. */
-    public function name(): string
-    {
-        return $this->name ??= $this->site->cli('echo Larder\WordPress\Presence::name();');
     }
 
     /** Lets the marks of requests without the cache be as old as a minute makes them. */
@@ -172,39 +103,18 @@ final class PageSite
     /** The theme above. */
     public function theme(): void
     {
-        $folder = $this->site->content('themes/plain');
-        \mkdir($folder);
         foreach (self::THEME as $name => $text) {
-            \file_put_contents("$folder/$name", $text);
+            $this->write("themes/plain/$name", $text);
         }
-        $this->site->account->receive($folder);
         $this->site->cli('switch_theme("plain");');
     }
 
-    /**
-     * A page from another server of the same site: a php-fpm and a web server of its own, which share nothing with the first but
-     * files, database and Redis.
-     *
-     * @param array<string, string> $cookies
-     */
-    public function getFromSecond(string $path, array $cookies = []): Response
+    /** A page from another server of the same site. */
+    public function getFromSecond(string $path): Response
     {
-        if ($this->second === null) {
-            $directory = Directory::temporary()->open();
-            \chmod($directory->path, 0o711);
-            // Whoever asks either of them asks for the same host, as behind a balancer.
-            ['host' => $host, 'port' => $port] = $this->site->nginx->address();
-            $prepend = $directory->file('host.php');
-            \file_put_contents($prepend, "<?php \$_SERVER['HTTP_HOST'] = '$host:$port'; \$_SERVER['SERVER_PORT'] = '$port';");
-            $fpm = new PhpFpmServer($directory, $this->site->account, 2, ['auto_prepend_file' => $prepend] + $this->site->options->ini());
-            $fpm->start();
-            $nginx = new NginxServer($directory, $this->site->account, $this->site->root, (string) $fpm->address()['socket']);
-            $nginx->start();
-            $this->second = [$directory, $fpm, $nginx];
-        }
-        ['host' => $host, 'port' => $port] = $this->second[2]->address();
+        $this->second ??= new SecondServer($this->site);
 
-        return (new Browser("http://$host:$port"))->ask(new Request($path, null, $cookies));
+        return $this->second->browser->ask(new Request($path));
     }
 
     /** The field Larder-Cache-Control of a stored page, which visitors do not get. */
@@ -265,5 +175,13 @@ final class PageSite
 
             return $did === 'stored';
         }));
+    }
+
+    protected function begin(): void
+    {
+        parent::begin();
+        // That was a request without the cache, after which the fast door stays shut for a minute.
+        $this->get('/');
+        $this->age();
     }
 }

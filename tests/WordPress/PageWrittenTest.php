@@ -4,40 +4,32 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\WordPress\Page\Purge;
-use Larder\WordPress\Page\Shown;
-use Larder\WordPress\Page\Written;
-use PHPUnit\Framework\Attributes\CoversClass;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
-/** What plugins and themes write and read by statements of their own: no stored page is older than that. */
-#[CoversClass(Purge::class)]
-#[CoversClass(Shown::class)]
-#[CoversClass(Written::class)]
+/**
+ * What plugins and themes write and read by statements of their own: no stored page is older than that.
+ *
+ * @extends SharedSiteTestCase<PageSite>
+ */
 #[Group('wordpress')]
-final class PageWrittenTest extends TestCase
+final class PageWrittenTest extends SharedSiteTestCase
 {
     private const PATHS = ['/', '/hello-world/', '/sample-page/', '/category/uncategorized/', '/feed/'];
 
-    private static ?PageSite $site = null;
-
-    public static function setUpBeforeClass(): void
+    protected static function make(): InstalledSite
     {
-        self::$site = new PageSite();
-        self::$site->theme();
-        self::$site->site->cli('$GLOBALS["wp_rewrite"]->set_permalink_structure("/%postname%/"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_own (id INT PRIMARY KEY, name TEXT)"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_seen (n INT)"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_log (n INT)");');
-    }
+        $site = new PageSite();
+        $site->theme();
+        $site->site->cli('$GLOBALS["wp_rewrite"]->set_permalink_structure("/%postname%/"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_own (id INT PRIMARY KEY, name TEXT)"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_seen (n INT)"); $GLOBALS["wpdb"]->query("CREATE TABLE wp_log (n INT)");');
 
-    public static function tearDownAfterClass(): void
-    {
-        self::$site = null;
+        return $site;
     }
 
     protected function tearDown(): void
     {
-        self::site()->plugin('');
-        self::assertSame('', self::site()->site->errors());
+        $this->site->plugin('');
+        parent::tearDown();
     }
 
     public function testWhatAStatementChangesIsPurged(): void
@@ -74,27 +66,26 @@ final class PageWrittenTest extends TestCase
             'a post by WordPress' => ['wp_insert_post(["post_title" => "Published", "post_content" => "x", "post_status" => "publish"]);', ['/', '/category/uncategorized/', '/feed/']],
             'a draft by WordPress' => ['wp_insert_post(["post_title" => "Draft", "post_content" => "x", "post_status" => "draft"]);', []],
         ];
-        self::site()->get('/');
-        self::site()->web('return 1;');
+        $this->site->get('/');
+        $this->site->web('return 1;');
         foreach ($changes as $what => [$code, $purged]) {
-            self::site()->warm(self::PATHS);
-            self::site()->web("$wpdb$code return 1;");
-            self::assertSame($purged, self::site()->purged(self::PATHS), $what);
+            $this->site->warm(self::PATHS);
+            $this->site->web("$wpdb$code return 1;");
+            self::assertSame($purged, $this->site->purged(self::PATHS), $what);
         }
         // A command that goes on for long.
-        self::site()->warm(self::PATHS);
-        $command = self::site()->site->start("$wpdb\$wpdb->update(\$wpdb->posts, ['post_content' => 'By a long one.'], ['ID' => 2]); do { \$wpdb->get_var('SELECT 1'); usleep(50000); } while (!file_exists(WP_CONTENT_DIR . '/enough'));");
-        for ($end = \hrtime(true) + 30_000_000_000; !\str_contains(self::site()->get('/sample-page/')->body, 'By a long one.') && \hrtime(true) < $end; \usleep(50_000));
+        $this->site->warm(self::PATHS);
+        $command = $this->site->site->start("$wpdb\$wpdb->update(\$wpdb->posts, ['post_content' => 'By a long one.'], ['ID' => 2]); do { \$wpdb->get_var('SELECT 1'); usleep(50000); } while (!file_exists(WP_CONTENT_DIR . '/enough'));");
+        Wait::until(fn(): bool => \str_contains($this->site->get('/sample-page/')->body, 'By a long one.'), 'its change');
         self::assertTrue($command->isRunning());
-        \touch(self::site()->site->content('enough'));
+        \touch($this->site->site->content('enough'));
         $command->wait();
-        self::assertStringContainsString('By a long one.', self::site()->get('/sample-page/')->body);
+        self::assertStringContainsString('By a long one.', $this->site->get('/sample-page/')->body);
     }
 
     public function testWhatAThemeReadsByItselfIsPurged(): void
     {
-        $site = self::site();
-        $site->plugin(<<<'PHP'
+        $this->site->plugin(<<<'PHP'
             add_action('wp_footer', static function (): void {
                 global $wpdb;
                 echo is_front_page() ? implode(', ', $wpdb->get_col("SELECT post_title FROM $wpdb->posts WHERE post_status = 'publish' ORDER BY comment_count DESC, ID LIMIT 3")) : '';
@@ -102,56 +93,49 @@ final class PageWrittenTest extends TestCase
                 echo is_category() ? $wpdb->query('INSERT INTO wp_seen VALUES (1)') . $wpdb->get_var('SELECT COUNT(*) FROM wp_seen') : '';
             });
             PHP);
-        $site->web('Larder\WordPress\Page\Purge::all(); return 1;');
+        $this->site->web('Larder\WordPress\Page\Purge::all(); return 1;');
         // Before the first page that shows a table, nobody knew that one does.
-        \array_map($site->get(...), self::PATHS);
-        $site->warm(self::PATHS);
-        $site->web('global $wpdb; wp_update_post(["ID" => 2, "post_title" => "Of the sample"]); return 1;');
-        self::assertStringContainsString('Of the sample', $site->get('/')->body);
-        $site->warm(self::PATHS);
-        $site->web('global $wpdb; return $wpdb->insert("wp_own", ["id" => 1, "name" => "Something of its own"]);');
-        self::assertSame(['/sample-page/'], $site->purged(self::PATHS));
-        self::assertStringContainsString('Something of its own', $site->get('/sample-page/')->body);
+        \array_map($this->site->get(...), self::PATHS);
+        $this->site->warm(self::PATHS);
+        $this->site->web('global $wpdb; wp_update_post(["ID" => 2, "post_title" => "Of the sample"]); return 1;');
+        self::assertStringContainsString('Of the sample', $this->site->get('/')->body);
+        $this->site->warm(self::PATHS);
+        $this->site->web('global $wpdb; return $wpdb->insert("wp_own", ["id" => 1, "name" => "Something of its own"]);');
+        self::assertSame(['/sample-page/'], $this->site->purged(self::PATHS));
+        self::assertStringContainsString('Something of its own', $this->site->get('/sample-page/')->body);
         // A page that writes what it shows, as a counter does, goes by its life.
-        $site->web('global $wpdb; return $wpdb->insert("wp_seen", ["n" => 1]);');
-        self::assertSame([], $site->purged(self::PATHS));
+        $this->site->web('global $wpdb; return $wpdb->insert("wp_seen", ["n" => 1]);');
+        self::assertSame([], $this->site->purged(self::PATHS));
     }
 
     public function testAScriptThatLoadsNoMoreThanTheDatabase(): void
     {
-        $site = self::site();
-        $site->get('/');
-        $site->warm(self::PATHS);
+        $this->site->get('/');
+        $this->site->warm(self::PATHS);
         foreach (['$wpdb->update($wpdb->posts, ["post_title" => "By a short script"], ["ID" => 2]);', '$wpdb->update($wpdb->comments, ["comment_content" => "By a short script"], ["comment_ID" => 1]);'] as $change) {
-            $site->site->cli($change, before: 'define("SHORTINIT", true);');
-            self::assertSame(self::PATHS, $site->purged(self::PATHS), $change);
+            $this->site->site->cli($change, before: 'define("SHORTINIT", true);');
+            self::assertSame(self::PATHS, $this->site->purged(self::PATHS), $change);
         }
     }
 
     public function testOptionsThatTheOwnerChanges(): void
     {
-        $site = self::site();
-        $site->get('/');
+        $this->site->get('/');
         $change = 'update_option("shop_opening_hours", "now " . mt_rand());';
-        $site->warm(self::PATHS);
-        $site->web($change);
-        self::assertSame([], $site->purged(self::PATHS), 'a visitor');
+        $this->site->warm(self::PATHS);
+        $this->site->web($change);
+        self::assertSame([], $this->site->purged(self::PATHS), 'a visitor');
         $changes = [
-            'cron' => fn() => $site->web("define('DOING_CRON', true); $change"),
-            'a script of the command line' => fn() => $site->site->cli($change),
-            'an administrator, by REST' => fn() => $site->web("\$_SERVER['REQUEST_METHOD'] = 'PUT'; wp_set_current_user(1); $change"),
-            'an administrator, by a link' => fn() => $site->web("\$_SERVER['REQUEST_METHOD'] = 'GET'; \$_GET['_wpnonce'] = 'x'; wp_set_current_user(1); $change"),
-            'who manages the shop' => fn() => $site->web("get_role('editor')->add_cap('manage_woocommerce'); wp_set_current_user(wp_insert_user(['user_login' => 'keeper', 'user_pass' => 'x', 'role' => 'editor'])); $change"),
+            'cron' => fn() => $this->site->web("define('DOING_CRON', true); $change"),
+            'a script of the command line' => fn() => $this->site->site->cli($change),
+            'an administrator, by REST' => fn() => $this->site->web("\$_SERVER['REQUEST_METHOD'] = 'PUT'; wp_set_current_user(1); $change"),
+            'an administrator, by a link' => fn() => $this->site->web("\$_SERVER['REQUEST_METHOD'] = 'GET'; \$_GET['_wpnonce'] = 'x'; wp_set_current_user(1); $change"),
+            'who manages the shop' => fn() => $this->site->web("get_role('editor')->add_cap('manage_woocommerce'); wp_set_current_user(wp_insert_user(['user_login' => 'keeper', 'user_pass' => 'x', 'role' => 'editor'])); $change"),
         ];
         foreach ($changes as $who => $do) {
-            $site->warm(self::PATHS);
+            $this->site->warm(self::PATHS);
             $do();
-            self::assertSame(self::PATHS, $site->purged(self::PATHS), $who);
+            self::assertSame(self::PATHS, $this->site->purged(self::PATHS), $who);
         }
-    }
-
-    private static function site(): PageSite
-    {
-        return self::$site ?? throw new \LogicException('There is no site.');
     }
 }

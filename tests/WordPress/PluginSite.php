@@ -4,16 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\Lab\WordPress\Options;
 use Larder\Lab\WordPress\Response;
-use Larder\Lab\WordPress\Site;
 use PHPUnit\Framework\Assert;
 
 /** A site whose plugins' page is worked with as by an administrator with a browser. The plugin lies there, inactive. */
-final class PluginSite
+final class PluginSite extends InstalledSite
 {
     /** Says what it is asked, in a request of the web. */
-    private const PROBE = <<<'PHP'
+    protected const PROBE = <<<'PHP'
         <?php
 
         add_action('shutdown', static function (): void {
@@ -25,35 +23,16 @@ final class PluginSite
         isset($_GET['larder_test']) && ob_start();
         PHP;
 
-    public readonly Site $site;
-
     /** @var array<string, string> */
     public array $cookies;
 
-    /**
-     * @param array<string, string|int|float|bool|null> $constants
-     * @param ?list<string>                             $sites     as Options takes them
-     * @param list<string>                              $nginx
-     * @param array<string, string|int|float>           $ini
-     */
-    public function __construct(array $constants = [], private readonly ?array $sites = null, array $nginx = [], array $ini = [], private readonly string $folder = 'larder')
+    /** One where it is activated. Parameters are those of the constructor. */
+    public static function active(mixed ...$options): self
     {
-        $this->site = new Site(new Options(\getenv('LARDER_WORDPRESS') ?: '7.1', $sites, $constants, $ini, nginx: $nginx, errors: $sites === null ? \E_ALL : \E_ALL & ~\E_DEPRECATED));
-        $this->put();
-        @\mkdir($this->site->content('mu-plugins'));
-        \file_put_contents($this->site->content('mu-plugins/probe.php'), self::PROBE);
-        $this->site->account->receive($this->site->content('mu-plugins'));
-        $this->cookies = $this->site->login();
-    }
+        $site = new self(...$options);
+        $site->activate();
 
-    /** Lays the plugin's files there, anew. */
-    public function put(): void
-    {
-        $plugins = $this->site->content('plugins');
-        \is_dir($plugins) || \mkdir($plugins);
-        \exec('rm -rf ' . \escapeshellarg("$plugins/$this->folder") . ' && cp -r ' . \escapeshellarg(BuiltPlugin::path()) . ' ' . \escapeshellarg("$plugins/$this->folder"), result_code: $code);
-        Assert::assertSame(0, $code);
-        $this->site->account->receive($plugins);
+        return $site;
     }
 
     /** A page as the administrator sees it; redirects are followed. */
@@ -139,16 +118,19 @@ final class PluginSite
 
     public function foreign(string $code): void
     {
-        $new = $this->site->content('foreign');
-        \file_put_contents($new, $code);
-        $this->site->account->receive($new);
-        \rename($new, $this->dropIn());
+        $this->write('foreign', $code);
+        \rename($this->site->content('foreign'), $this->dropIn());
     }
 
     /** @return list<string> */
     public function left(): array
     {
         return \array_values(\preg_grep('/larder|object-cache|advanced-cache/', [...\scandir($this->site->content()) ?: [], ...\scandir(\dirname($this->site->root)) ?: [], ...\scandir($this->site->content('plugins')) ?: []]) ?: []);
+    }
+
+    protected function begin(): void
+    {
+        $this->cookies = $this->site->login();
     }
 
     private function admin(): string

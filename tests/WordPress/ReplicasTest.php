@@ -4,15 +4,16 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
-use Larder\WordPress\Replicas;
-use PHPUnit\Framework\Attributes\CoversClass;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
-/** A site whose statements that read go to a copy of its database, which lags behind. */
-#[CoversClass(Replicas::class)]
+/**
+ * A site whose statements that read go to a copy of its database, which lags behind.
+ *
+ * @extends OwnSiteTestCase<PageSite>
+ */
 #[Group('wordpress')]
-final class ReplicasTest extends TestCase
+final class ReplicasTest extends OwnSiteTestCase
 {
     /** Seconds that the copy may lag behind: as long as a test's requests may take before it has caught up. */
     private const LAG = 8;
@@ -20,17 +21,6 @@ final class ReplicasTest extends TestCase
     private const READ = '[get_post(1)->post_title, get_post_meta(1, "m", true), get_option("o"), get_option("p"), get_option("n"), get_posts(["meta_key" => "m", "meta_value" => "new"])[0]->ID ?? 0, get_term(1)->name, get_user_by("id", 1)->display_name, get_posts(["title" => "new"])[0]->ID ?? 0]';
 
     private const WRITE = 'wp_update_post(["ID" => 1, "post_title" => "%1$s"]); update_post_meta(1, "m", "%1$s"); update_option("o", "%1$s", true); update_option("p", "%1$s", false); wp_update_term(1, "category", ["name" => "%1$s"]); wp_update_user(["ID" => 1, "display_name" => "%1$s"]); ';
-
-    private ?PageSite $site = null;
-
-    protected function tearDown(): void
-    {
-        if ($this->site !== null) {
-            $errors = $this->site->site->errors();
-            $this->site = null;
-            self::assertSame('', $errors);
-        }
-    }
 
     public function testNothingIsKeptThatWasReadFromACopyThatLagsBehind(): void
     {
@@ -67,9 +57,11 @@ final class ReplicasTest extends TestCase
         }
         // When the copy has caught up for long enough, all is kept as elsewhere.
         $key = 'wp_cache_get("alloptions", "options", true) !== false && wp_cache_get(1, "posts", true) !== false && wp_cache_get("last_changed", "posts", true) !== false';
-        for ($end = \hrtime(true) + 60_000_000_000; \hrtime(true) < $end && (PageSite::did($site->get('/hello-world/')) !== 'hit' || $site->web("return $key;") !== true); \usleep(500_000)) {
+        Wait::until(static function () use ($site, $key): bool {
             $site->web('return ' . self::READ . ';');
-        }
+
+            return PageSite::did($site->get('/hello-world/')) === 'hit' && $site->web("return $key;") === true;
+        }, 'a cache that keeps all');
         self::assertSame('hit', PageSite::did($site->get('/hello-world/')));
         self::assertTrue($site->web("return $key;"));
         self::assertSame($new, $site->web('return ' . self::READ . ';'));
@@ -88,7 +80,7 @@ final class ReplicasTest extends TestCase
     /** Lets the copy catch up. */
     private function copy(): void
     {
-        $site = $this->site?->site ?? self::fail('There is no site.');
+        $site = $this->site->site;
         $site->sql('CREATE DATABASE IF NOT EXISTS replica CHARACTER SET utf8mb4');
         foreach ($site->sql('SHOW TABLES') as $row) {
             $table = (string) \current($row);

@@ -5,19 +5,18 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Tests\Support\RedisServer;
-use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
-use PHPUnit\Framework\TestCase;
 
 /**
  * One request writes in a transaction of the database while others read: after its end, whatever that is, all of them
  * have what the database has.
  */
-#[CoversNothing]
 #[Group('wordpress')]
-final class TransactionTest extends TestCase
+final class TransactionTest extends SharedSiteTestCase
 {
+    protected const QUIET = false;
+
     /** What is looked at; the ids are those that PREPARE has made. */
     private const READ = <<<'PHP'
         [$post, $term] = get_option('transaction_ids');
@@ -67,13 +66,12 @@ final class TransactionTest extends TestCase
         $die = static fn() => posix_kill(posix_getpid(), SIGKILL);
         PHP;
 
-    private static ?IntentSite $site = null;
     private static ?RedisServer $redis = null;
 
     public static function tearDownAfterClass(): void
     {
-        self::$site?->site->stop();
-        self::$site = self::$redis = null;
+        parent::tearDownAfterClass();
+        self::$redis = null;
     }
 
     #[DataProvider('transactions')]
@@ -123,6 +121,7 @@ final class TransactionTest extends TestCase
     {
         // On a site of its own: the intents of those that were killed before may keep readers away for a minute.
         self::tearDownAfterClass();
+        $this->setUp();
         $this->begin(false);
         $without = 'remove_all_filters("query", PHP_INT_MAX);';
         self::assertNotSame([], $this->stale($without . '$wpdb->query("BEGIN"); $write("new"); $pause(); $wpdb->query("COMMIT");', true));
@@ -140,7 +139,7 @@ final class TransactionTest extends TestCase
     public function testADeadlockRollsBack(): void
     {
         $this->begin(false);
-        $site = self::site()->site;
+        $site = $this->site->site;
         $site->cli(self::PREPARE);
         $code = self::WRITE . <<<'PHP'
             $lock = static fn(int $id) => $wpdb->query("SELECT ID FROM $wpdb->posts WHERE ID = $id FOR UPDATE");
@@ -181,7 +180,7 @@ final class TransactionTest extends TestCase
      */
     private function stale(string $writer, bool $committed): array
     {
-        $site = self::site()->site;
+        $site = $this->site->site;
         foreach (\glob($site->content('go-*')) ?: [] as $file) {
             \unlink($file);
         }
@@ -220,16 +219,16 @@ final class TransactionTest extends TestCase
             RedisServer::program() !== null || self::markTestSkipped('There is no Redis.');
             self::$redis ??= new RedisServer();
         }
-        self::site()->site->define($redis ? ['LARDER_DSN' => 'redis://127.0.0.1:' . self::$redis?->port] : []);
+        $this->site->site->define($redis ? ['LARDER_DSN' => 'redis://127.0.0.1:' . self::$redis?->port] : []);
         // It was left for another one in between.
-        self::site()->site->cli('$GLOBALS["wp_object_cache"]->flush_network();');
-        foreach (\glob(self::site()->site->content('{go,run}-*'), \GLOB_BRACE) ?: [] as $file) {
+        $this->site->site->cli('$GLOBALS["wp_object_cache"]->flush_network();');
+        foreach (\glob($this->site->site->content('{go,run}-*'), \GLOB_BRACE) ?: [] as $file) {
             \unlink($file);
         }
     }
 
-    private static function site(): IntentSite
+    protected static function make(): InstalledSite
     {
-        return self::$site ??= new IntentSite();
+        return new IntentSite();
     }
 }

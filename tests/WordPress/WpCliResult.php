@@ -28,7 +28,8 @@ final readonly class WpCliResult
         return \trim($this->output);
     }
 
-    public function json(): mixed
+    /** @return array<array-key, mixed> */
+    public function json(): array
     {
         return \json_decode($this->printed(), true, flags: \JSON_THROW_ON_ERROR);
     }
