@@ -80,7 +80,7 @@ final class AdminNetworkTest extends SharedSiteTestCase
 
     public function testTheNetworksAdministratorFlushesAll(): void
     {
-        $nonce = $this->nonce('network', $this->page(self::NETWORK, self::$super));
+        $nonce = self::nonce('value="network"', $this->page(self::NETWORK, self::$super));
 
         $response = $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => 'network', '_wpnonce' => $nonce], self::$super);
 
@@ -95,21 +95,5 @@ final class AdminNetworkTest extends SharedSiteTestCase
         $get = 'return wp_cache_get("key of blog " . get_current_blog_id(), "larder_shop") !== false;';
 
         return [$this->site->web($get), $this->site->web($get, '/second/')];
-    }
-
-    /** @param array<string, string> $cookies */
-    private function page(string $path, array $cookies): string
-    {
-        $response = $this->site->site->get($path, $cookies);
-        self::assertSame(200, $response->status, $response->body);
-
-        return $response->body;
-    }
-
-    private function nonce(string $what, string $page): string
-    {
-        self::assertSame(1, \preg_match('~name="what" value="' . $what . '"><input type="hidden" name="_wpnonce" value="([0-9a-f]+)">~', $page, $match), $page);
-
-        return $match[1];
     }
 }

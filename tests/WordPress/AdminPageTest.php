@@ -50,7 +50,7 @@ final class AdminPageTest extends SharedSiteTestCase
         $this->site->web('$row = ["requests" => 160, "hits" => 900000000, "misses" => 40000000, "seconds" => 0.1, "round_trips" => 9, "tiers" => ["near" => ["hits" => 1, "misses" => 2], "disk" => ["hits" => 100000000, "misses" => 40000000]]];'
             . 'return $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->set("hour-" . (intdiv(time(), 3600) - 5), $row);');
 
-        $page = $this->page();
+        $page = $this->page(self::PAGE, self::$admin);
 
         self::assertMatchesRegularExpression('~<h1>Larder</h1>~', $page);
         // 900 of 940, and never rounded up.
@@ -72,7 +72,7 @@ final class AdminPageTest extends SharedSiteTestCase
         // One in 16 of these requests is counted too, at its end.
         for ($try = 0, $page = ''; $try < 12 && !\str_contains($page, 'Nothing has been counted yet'); $try++) {
             $this->forget();
-            $page = $this->page();
+            $page = $this->page(self::PAGE, self::$admin);
         }
 
         self::assertStringContainsString('Nothing has been counted yet', $page);
@@ -97,7 +97,7 @@ final class AdminPageTest extends SharedSiteTestCase
     {
         $this->site->web('return wp_cache_set("<script>alert(1)</script>", str_repeat("x", 500000), "<b>hostile</b>") && wp_cache_set("plain", [1], "larder_shown");');
 
-        $page = $this->page();
+        $page = $this->page(self::PAGE, self::$admin);
 
         self::assertStringContainsString('&lt;script&gt;alert(1)&lt;/script&gt;', $page);
         self::assertStringContainsString('&lt;b&gt;hostile&lt;/b&gt;', $page);
@@ -108,7 +108,7 @@ final class AdminPageTest extends SharedSiteTestCase
         $keys = \explode('id="larder-keys"', $page)[1];
         self::assertMatchesRegularExpression('~alert\(1\).*?data-value="500\d\d\d"~s', $keys);
         self::assertMatchesRegularExpression('~<td class="larder-number" data-label="Read">[\d.]+ ms</td>~', $keys);
-        self::assertStringContainsString('aria-sort="descending"><a href="' . $this->site->site->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page('&larder-sort=time'));
+        self::assertStringContainsString('aria-sort="descending"><a href="' . $this->site->site->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page(self::PAGE . '&larder-sort=time', self::$admin));
     }
 
     public function testAButtonFlushesTheSite(): void
@@ -119,7 +119,7 @@ final class AdminPageTest extends SharedSiteTestCase
 
         self::assertSame([302, $this->site->site->url() . self::PAGE . '&larder-notice=site'], [$response->status, $response->header('location')]);
         self::assertFalse($this->site->web('return wp_cache_get("a", "larder_group");'));
-        self::assertStringContainsString('The cache of this site was flushed.', $this->page('&larder-notice=site'));
+        self::assertStringContainsString('The cache of this site was flushed.', $this->page(self::PAGE . '&larder-notice=site', self::$admin));
     }
 
     public function testAButtonFlushesOneGroup(): void
@@ -137,7 +137,7 @@ final class AdminPageTest extends SharedSiteTestCase
     {
         $this->site->web('return wp_cache_set("a", 1, "larder_group");');
         $there = fn(): mixed => $this->site->web('return wp_cache_get("a", "larder_group");');
-        $nonce = $this->nonce('site');
+        $nonce = self::nonce('value="site"', $this->page(self::PAGE, self::$admin));
         $post = fn(array $fields, array $cookies): int => $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush'] + $fields, $cookies)->status;
 
         self::assertSame(403, $post(['what' => 'site', '_wpnonce' => 'forged'], self::$admin));
@@ -188,9 +188,9 @@ final class AdminPageTest extends SharedSiteTestCase
 
     public function testWithoutACacheItSaysWhy(): void
     {
-        $nonce = $this->nonce('site');
+        $nonce = self::nonce('value="site"', $this->page(self::PAGE, self::$admin));
         $this->site->site->define(['LARDER_DSN' => 'nonsense']);
-        $page = $this->page();
+        $page = $this->page(self::PAGE, self::$admin);
         $response = $this->press('site', nonce: $nonce);
         // The configuration's mistake, once a request.
         self::assertMatchesRegularExpression('~^(\[[^]]+\] Larder: the object cache is not persistent: This is not a DSN:[^\n]*(\n|$))+$~D', \substr($this->site->site->errors(), \strlen(self::$known)));
@@ -219,18 +219,10 @@ final class AdminPageTest extends SharedSiteTestCase
 
     public function testANoticeIsOneOfOurs(): void
     {
-        $page = $this->page('&larder-notice=%3Cscript%3E&larder-notice[]=x');
+        $page = $this->page(self::PAGE . '&larder-notice=%3Cscript%3E&larder-notice[]=x', self::$admin);
 
         self::assertStringNotContainsString('notice-success', $this->inside($page));
         self::assertStringNotContainsString('<script>', $this->inside($page));
-    }
-
-    private function page(string $more = ''): string
-    {
-        $response = $this->site->site->get(self::PAGE . $more, self::$admin);
-        self::assertSame(200, $response->status);
-
-        return $response->body;
     }
 
     /** What is ours of a page. */
@@ -242,12 +234,7 @@ final class AdminPageTest extends SharedSiteTestCase
     /** @param array<string, string> $fields */
     private function press(string $what, array $fields = [], ?string $nonce = null): Response
     {
-        return $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => $what, '_wpnonce' => $nonce ?? $this->nonce($what)] + $fields, self::$admin);
-    }
-
-    private function nonce(string $what): string
-    {
-        return $this->found('~name="what" value="' . $what . '"><input type="hidden" name="_wpnonce" value="([0-9a-f]+)">~', $this->page());
+        return $this->site->site->post('/wp-admin/admin-post.php', ['action' => 'larder_flush', 'what' => $what, '_wpnonce' => $nonce ?? self::nonce("value=\"$what\"", $this->page(self::PAGE, self::$admin))] + $fields, self::$admin);
     }
 
     private function found(string $pattern, string $text): string

@@ -31,7 +31,7 @@ final class AdminSettingsTest extends SharedSiteTestCase
 
     public function testWhatAnOwnerLooksForComesFirst(): void
     {
-        $page = $this->page();
+        $page = $this->page(self::PAGE, self::$admin);
         $first = \explode('</h2>', \explode('<div class="wrap larder">', $page)[1])[0];
         self::assertStringContainsString('<dd>Larder keeps what is stored</dd>', $first);
         self::assertStringContainsString('<dd>Larder stores pages</dd>', $first);
@@ -52,7 +52,7 @@ final class AdminSettingsTest extends SharedSiteTestCase
         self::assertStringContainsString('max-age=100', $this->site->life('/sample-page/'));
         $this->save(['pages' => '0'] + self::ALL);
         self::assertSame('', $this->site->get('/sample-page/')->header('cache-status'));
-        $page = $this->page();
+        $page = $this->page(self::PAGE, self::$admin);
         self::assertStringContainsString('<dd>Larder stores no pages</dd>', $page);
         self::assertStringContainsString('The page cache is switched off in the settings of Larder.', $page);
         $this->save(self::ALL);
@@ -75,7 +75,7 @@ final class AdminSettingsTest extends SharedSiteTestCase
     {
         $this->save(['life' => '100'] + self::ALL);
         $this->site->site->define(['LARDER_PAGES' => false, 'LARDER_STATISTICS' => false]);
-        $page = $this->page();
+        $page = $this->page(self::PAGE, self::$admin);
         self::assertSame(2, \substr_count($page, 'Fixed in wp-config.php by LARDER_PAGES.'));
         self::assertSame(1, \substr_count($page, 'Fixed in wp-config.php by LARDER_STATISTICS.'));
         self::assertMatchesRegularExpression('~name="pages" value="1" disabled~', $page);
@@ -92,7 +92,7 @@ final class AdminSettingsTest extends SharedSiteTestCase
         $this->save(['life' => '200'] + self::ALL);
         \unlink($this->site->site->content('larder-choices.php'));
         self::assertSame(3600, $this->site->web('return Larder\WordPress\Choices::all()["life"];'));
-        $this->page();
+        $this->page(self::PAGE, self::$admin);
         self::assertSame(200, $this->site->web('return Larder\WordPress\Choices::all()["life"];'));
         self::assertSame('', $this->site->get('/wp-content/larder-choices.php')->body);
         $this->save(self::ALL);
@@ -133,19 +133,10 @@ final class AdminSettingsTest extends SharedSiteTestCase
      */
     private function send(string $action, ?string $what, array $fields): Response
     {
-        $form = $what === null ? '"' . $action . '"><input' : 'name="what" value="' . $what . '"><input';
-        self::assertSame(1, \preg_match("~$form type=\"hidden\" name=\"_wpnonce\" value=\"([0-9a-f]+)\">~", $this->page(), $match));
-        $response = $this->site->site->post('/wp-admin/admin-post.php', ['action' => $action, '_wpnonce' => $match[1]] + $fields, self::$admin);
+        $nonce = self::nonce($what === null ? "\"$action\"" : "value=\"$what\"", $this->page(self::PAGE, self::$admin));
+        $response = $this->site->site->post('/wp-admin/admin-post.php', ['action' => $action, '_wpnonce' => $nonce] + $fields, self::$admin);
         self::assertSame(302, $response->status, $response->body);
 
         return $response;
-    }
-
-    private function page(): string
-    {
-        $response = $this->site->site->get(self::PAGE, self::$admin);
-        self::assertSame(200, $response->status);
-
-        return $response->body;
     }
 }

@@ -43,6 +43,23 @@ abstract class SharedSiteTestCase extends TestCase
         static::QUIET && self::assertSame(self::$known, $this->site->site->errors());
     }
 
+    /** @param array<string, string> $cookies */
+    protected function page(string $path, array $cookies): string
+    {
+        $response = $this->site->site->get($path, $cookies);
+        self::assertSame(200, $response->status, $response->body);
+
+        return $response->body;
+    }
+
+    /** The word that a form's button needs. */
+    protected static function nonce(string $button, string $page): string
+    {
+        self::assertSame(1, \preg_match("~$button><input type=\"hidden\" name=\"_wpnonce\" value=\"([0-9a-f]+)\">~", $page, $match), $page);
+
+        return $match[1];
+    }
+
     /** @return S */
     protected static function make(): InstalledSite
     {
