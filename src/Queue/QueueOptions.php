@@ -72,7 +72,7 @@ final readonly class QueueOptions
     public function transport(string $name): Transport
     {
         // A long process may run out of files, and then cannot load classes either.
-        \PHP_SAPI === 'cli' && \array_map(\class_exists(...), [QueueFull::class, Failure::class, Seconds::class, Message::class]);
+        \PHP_SAPI === 'cli' && \array_map(\class_exists(...), [QueueFull::class, Failure::class, Seconds::class, Message::class, MessageTables::class]);
         $dsn = $this->dsn;
         if ($dsn->scheme === 'sqlite') {
             $dsn->needs();

@@ -1,0 +1,130 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Queue;
+
+use Larder\Driver\Sqlite\SqliteConnection;
+
+/**
+ * Hands out messages of an SQLite queue, in the caller's transaction.
+ *
+ * @phpstan-type Next array{int, int, int, string, ?string, int, int, ?string}
+ */
+final class SqliteClaims
+{
+    /** Milliseconds for which claims that find messages do not look for what has become due. */
+    private const CALM = 10;
+
+    private ?ClaimStatements $statements = null;
+
+    /** The machine's time (nanoseconds) until which claims need not look for what has become due. */
+    private int $calm = 0;
+
+    public function __construct(private readonly PushLogApplier $applier, private readonly Retry $retry) {}
+
+    /** Prepares the statements anew the next time: after a failure nobody knows what they are in the middle of. */
+    public function forget(): void
+    {
+        $this->statements = null;
+    }
+
+    /**
+     * Hands out the next messages.
+     *
+     * @param list<array{string, string}> $acknowledged
+     *
+     * @return list<array{id: string, token: string, body: ?string, attempts: int}> body: null for a large one
+     */
+    public function hand(SqliteConnection $connection, int $most, int $visibility, array $acknowledged): array
+    {
+        $now = MessageTables::now();
+        if ($this->statements?->connection !== $connection) {
+            $this->statements = new ClaimStatements($connection);
+        }
+        $statements = $this->statements;
+        $statements->due = $now + $visibility;
+        // No other claim of the same message has this token.
+        $statements->token = $token = \hrtime(true);
+        $statements->logged = $this->applier->logged = $this->applier->log->size();
+        $rows = null;
+        if ($token < $this->calm) {
+            $rows = self::next($statements, $most);
+            $rows !== null && $rows[0][0] !== 0 && $rows = null;
+        }
+        if ($rows === null) {
+            foreach ($acknowledged as [, $last]) {
+                $statements->acknowledges($last);
+                $statements->remove->execute();
+            }
+            $acknowledged = [];
+            $state = MessageTables::state($connection);
+            $this->applier->apply($connection, $state);
+            if ($state['paused'] === 1) {
+                return [];
+            }
+            $state['expires'] <= $now && MessageTables::expire($connection, $now, $this->retry);
+            $state['due'] <= $now && MessageTables::promote($connection, $now);
+            $this->calm = $token + self::CALM * 1_000_000;
+            $rows = self::next($statements, $most);
+        }
+        $claimed = [];
+        for (; $rows !== null; $rows = \count($claimed) < $most ? self::next($statements, $most - \count($claimed)) : null) {
+            self::lease($statements, $rows, $acknowledged);
+            $acknowledged = [];
+            foreach ($rows as [, $rank, $n, $id, $key, $attempts, $sum, $body]) {
+                $key === null || MessageTables::run($connection, 'DELETE FROM waiting WHERE key = ?', [$key]);
+                if ($body !== null && $sum !== \crc32($id . $body)) {
+                    MessageTables::bring($connection, 'claimed', 'dead', ['rank' => $rank, 'n' => $n, 'id' => $id, 'key' => $key, 'attempts' => $attempts, 'error' => MessageTables::DAMAGED, 'sum' => $sum, 'due' => $now], []);
+                } else {
+                    $claimed[] = ['id' => $id, 'token' => "$n $token", 'body' => $body, 'attempts' => $attempts + 1];
+                }
+            }
+        }
+        if ($this->applier->logged >= PushLog::LONG && $this->applier->log->close()) {
+            $this->applier->renew($connection);
+        }
+
+        return $claimed;
+    }
+
+    /** @return ?non-empty-list<Next> null: none is ready */
+    private static function next(ClaimStatements $statements, int $most): ?array
+    {
+        $statements->count = $most;
+        $statements->next->execute();
+        /** @var non-empty-list<Next>|array{array{int, null}} $rows */
+        $rows = $statements->next->fetchAll(\PDO::FETCH_NUM);
+        if ($rows[0][1] === null) {
+            return null;
+        }
+
+        /** @var non-empty-list<Next> $rows */
+        return $rows;
+    }
+
+    /**
+     * Brings the next ready messages to the claimed ones.
+     *
+     * @param non-empty-list<Next>        $rows
+     * @param list<array{string, string}> $acknowledged which were claimed before
+     */
+    private static function lease(ClaimStatements $statements, array $rows, array $acknowledged): void
+    {
+        $statements->count = $count = \count($rows);
+        [, $statements->rank, $statements->n] = $rows[$count - 1];
+        $isReplaced = false;
+        foreach ($acknowledged as [, $last]) {
+            $statements->acknowledges($last);
+            if ($count === 1 && \count($acknowledged) === 1) {
+                $statements->replace->execute();
+                $isReplaced = $statements->replace->rowCount() === 1;
+            } else {
+                $statements->remove->execute();
+            }
+        }
+        $isReplaced || $statements->lease->execute();
+        $statements->take->execute();
+        $statements->discount->execute();
+    }
+}
