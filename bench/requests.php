@@ -36,6 +36,7 @@ const SCRIPTS = [
     'push-redis' => ['a push over Redis', '{load} echo strlen(Larder\Queue\Queue::open(\'redis://{redis}\')->push("a message"));'],
     'list-redis' => ['rPush of phpredis', '$c = new Redis(); $c->connect(\'{redis}\'); echo $c->rPush("list", "a message");'],
     'add' => ['a counter on SQLite', '{load} echo Larder\Counter::open(\'sqlite://{directory}/counters\')->add();'],
+    'add-pdo' => ['the same by PDO, and nothing else', '$p = new PDO(\'sqlite:{directory}/bare.db\', null, null, [PDO::ATTR_PERSISTENT => true]); if (!is_file(\'{directory}/bare\')) { $p->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; CREATE TABLE counter (name BLOB PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID; INSERT INTO counter VALUES (CAST(\'hits\' AS BLOB), 0)"); touch(\'{directory}/bare\'); } $s = $p->prepare("UPDATE counter SET value = value + ? WHERE name = ? RETURNING value"); $s->bindValue(1, 1, PDO::PARAM_INT); $s->bindValue(2, "hits", PDO::PARAM_LOB); $s->execute(); echo $s->fetchColumn(); $s->fetchColumn();'],
     'add-redis' => ['a counter over Redis', '{load} echo Larder\Counter::open(\'redis://{redis}\')->add();'],
     'incr-redis' => ['incr of phpredis', '$c = new Redis(); $c->connect(\'{redis}\'); echo $c->incr("counter");'],
     'wordpress' => ['what WordPress does before', '{wordpress}'],
