@@ -77,7 +77,7 @@ final class FilesStepsTest extends TestCase
             ['fills', 'sets'], 0,
         ];
         yield 'a record is there before the log names it' => [
-            ['Store\File\FileStore' => ['$log->append($change);' => '$late = $change;', 'return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step:' => 'isset($late) && $log->append($late); return new Outcome(true, $position, $writer, $previous, WriteConditions::kind($record), step:']],
+            ['Store\File\FileStore' => ['$log->append($change);' => '$late = $change;', 'return new ChangeResult(true, $position, $writer, $previous, WriteConditions::kind($record), step:' => 'isset($late) && $log->append($late); return new ChangeResult(true, $position, $writer, $previous, WriteConditions::kind($record), step:']],
             ['sets', 'follows'], 1,
         ];
         yield 'nobody holds the lock' => [

@@ -108,7 +108,7 @@ final class MemcachedStepsTest extends TestCase
             ['fills what was set and forgotten', 'looks, sets another'], 0, 3,
         ];
         yield 'a marker under way does not stop what it guards' => [
-            ['Store\Memcached\WriteConditions' => ['return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;' => 'return null;']],
+            ['Store\Memcached\ItemConditions' => ['return $guard ? $this->window->change($key, \max($limit, $this->log->end), $except, true) : null;' => 'return null;']],
             ['fills guarded', 'marks'], 0, 9,
         ];
         yield 'a dead writer is not fenced' => [
