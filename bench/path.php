@@ -39,9 +39,7 @@ function calls(string $root, string $before, string $counted, Directory $home): 
         $fpm->start();
         // Before: the directory is made, and what is stored is there.
         foreach ([1, 2, 3] as $ignored) {
-            $connection = new FastCgi($fpm->socket(), 60.0);
-            $answer = $connection->request($home->file('script.php'), parameters: ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/']);
-            $connection->close();
+            $answer = FastCgi::visit($fpm->socket(), $home->file('script.php'));
             $answer->status === 200 && is_file("$trace.xt") || throw new RuntimeException("PHP's extension xdebug is needed (apt-get install php-xdebug), or this fails: $counted $answer->body");
         }
     } finally {

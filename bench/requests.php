@@ -72,9 +72,7 @@ function counted(string $script): int
     try {
         $fpm->start();
         for ($request = 0; $request < REQUESTS; $request++) {
-            $connection = new FastCgi($fpm->socket(), 60.0);
-            $answer = $connection->request($script, parameters: ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/']);
-            $connection->close();
+            $answer = FastCgi::visit($fpm->socket(), $script);
             $answer->status === 200 && !str_contains($answer->body, 'rror') || throw new RuntimeException("$script answers $answer->status: $answer->body");
             $request === 0 || basename($script) !== 'page.php' || str_contains($answer->headers['cache-status'][0] ?? '', 'hit') || throw new RuntimeException("$script is not answered by what is stored");
         }

@@ -7,6 +7,7 @@ namespace Larder\Tests\Psr;
 use Larder\Cache;
 use Larder\Psr\CacheItem;
 use Larder\Psr\CacheItemPool;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\DataProviderExternal;
 use PHPUnit\Framework\Attributes\Test;
@@ -221,7 +222,7 @@ abstract class CacheItemPoolRules extends PsrTestCase
         // Fetched, changed and saved again without an expiration: "stored permanently".
         $pool->save($pool->getItem('seconds.again')->set('value')->expiresAfter(1));
         $pool->save($pool->getItem('seconds.again')->set('for ever'));
-        self::await(static fn(): bool => !$pool->hasItem('deferred.time') && !$pool->hasItem('time') && !$pool->hasItem('deferred.interval'));
+        Wait::until(static fn(): bool => !$pool->hasItem('deferred.time') && !$pool->hasItem('time') && !$pool->hasItem('deferred.interval'), 'what lives for a second to have ended', 2.0);
         foreach (['', 'deferred.'] as $prefix) {
             foreach (['seconds', 'interval', 'time'] as $key) {
                 self::assertFalse($pool->hasItem($prefix . $key), $prefix . $key);

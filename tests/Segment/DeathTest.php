@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Segment;
 
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 
 /**
@@ -65,7 +66,7 @@ final class DeathTest extends SegmentTestCase
         $child = $this->full();
         $other = Child::at($this->path);
         $other->start('$held = $s->get("k1"); pcntl_exec("/bin/sleep", ["100"]);');
-        $this->await(static fn(): bool => \str_starts_with((string) \file_get_contents('/proc/' . $other->process->pid . '/cmdline'), '/bin/sleep'));
+        Wait::until(static fn(): bool => \str_starts_with((string) \file_get_contents('/proc/' . $other->process->pid . '/cmdline'), '/bin/sleep'), 'the program to have begun');
         self::assertSame([0, 0, null], $child->run('$s->delete("k1"); $n = $s->stats(); return [$n["readers"], $n["retired_bytes"], $s->check()];'));
     }
 

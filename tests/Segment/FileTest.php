@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 
@@ -369,7 +370,7 @@ final class FileTest extends SegmentTestCase
     {
         $stopped = new Child(['LARDER_POINT' => 'create-filled', 'LARDER_POINT_HOW' => 'stop']);
         $stopped->start('$s = Larder\Segment::open($path, 1 << 20); return $s->set("k", "mine");', path: $this->path);
-        $this->await(fn(): bool => \str_contains((string) \file_get_contents('/proc/' . $stopped->process->pid . '/stat'), ') T '));
+        Wait::until(fn(): bool => \str_contains((string) \file_get_contents('/proc/' . $stopped->process->pid . '/stat'), ') T '), 'the process to have been stopped');
         $other = new Child();
         try {
             $other->open($this->path);

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\Wait;
 
 /** What a process holds its forked children hold, however long it lives itself. */
 final class ForkTest extends SegmentTestCase
@@ -278,12 +279,12 @@ final class ForkTest extends SegmentTestCase
             self::assertSame('good', \file_get_contents($file), \basename($file));
         }
         // When they have ended nothing is held any more.
-        $this->await(static fn(): bool => $writer->run('return $s->stats()["readers"];') === 0 || $children >= 100, 'Somebody holds on.');
+        Wait::until(static fn(): bool => $writer->run('return $s->stats()["readers"];') === 0 || $children >= 100, 'all to let go');
         self::assertSame($children < 100 ? [0, null] : [$writer->run('return $s->stats()["retired_bytes"];'), null], $writer->run('return [$s->stats()["retired_bytes"], $s->check()];'));
     }
 
     private function awaitFiles(string $name, int $count): void
     {
-        $this->await(fn(): bool => \count(\glob($this->path . ".$name*") ?: []) >= $count, "Fewer than $count of $name.");
+        Wait::until(fn(): bool => \count(\glob($this->path . ".$name*") ?: []) >= $count, "$count of $name");
     }
 }

@@ -6,6 +6,7 @@ namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\Wait;
 
 /** More processes than slots, and processes to whom the segment's address is taken: they copy, and see the same. */
 final class SlotsTest extends SegmentTestCase
@@ -88,7 +89,7 @@ final class SlotsTest extends SegmentTestCase
             $crowd->kill();
         }
         // The crowd's children end with it.
-        $this->await(fn(): bool => Child::at($this->path)->run('return $s->stats()["mode"];') === 'zero-copy');
+        Wait::until(fn(): bool => Child::at($this->path)->run('return $s->stats()["mode"];') === 'zero-copy', 'a process that reads in place');
         self::assertNull($writer->run('return $s->check();'));
     }
 
@@ -134,7 +135,7 @@ final class SlotsTest extends SegmentTestCase
             $stopped->open($this->path);
             // A value that is not small: nobody is stopped with a shard's lock.
             $stopped->start('return $s->set("stopped", str_repeat("x", 5000));');
-            $this->await(static fn(): bool => \str_contains((string) \file_get_contents('/proc/' . $stopped->process->pid . '/stat'), ') T '));
+            Wait::until(static fn(): bool => \str_contains((string) \file_get_contents('/proc/' . $stopped->process->pid . '/stat'), ') T '), 'the process to have been stopped');
             $waits = Child::at($this->path);
             $waits->start('return $s->set("waited", [2]) && true;');
             self::assertNull($waits->process->line(0.3));

@@ -49,6 +49,17 @@ final class FastCgi
         private readonly float $timeout = 10.0,
     ) {}
 
+    /** What a script answers to a GET of http://example.org/, by a connection of its own. */
+    public static function visit(string $socket, string $script): FastCgiResponse
+    {
+        $connection = new self($socket, 60.0);
+        try {
+            return $connection->request($script, parameters: ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/']);
+        } finally {
+            $connection->close();
+        }
+    }
+
     /**
      * Runs a script and returns its answer.
      *
