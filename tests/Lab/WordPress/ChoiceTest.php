@@ -44,7 +44,7 @@ final class ChoiceTest extends TestCase
         yield 'WordPress itself' => [null, ['wordpress=' . self::FILE], 'write NAME=FILE'];
         yield 'twice' => [null, ['a=' . self::FILE, 'a=' . self::FILE], 'write NAME=FILE'];
         yield 'capitals' => [null, ['Redis=' . self::FILE], 'write NAME=FILE'];
-        yield 'no file' => [null, ['a=/nonexistent'], 'no file and no directory'];
+        yield 'no file' => [null, ['a=' . __FILE__ . '.none'], 'no file and no directory'];
         yield 'an empty one' => [null, ['a='], 'no file and no directory'];
         yield 'a directory without' => [null, ['a=' . __DIR__ . '/../Statistics'], 'called object-cache.php'];
     }

@@ -184,7 +184,7 @@ final class SiteTest extends TestCase
     {
         $this->expectException(ServiceFailure::class);
         $this->expectExceptionMessage('type bin/wordpress');
-        new Site(new Options('/nonexistent'));
+        new Site(new Options(__FILE__ . '.none'));
     }
 
     /** @return list<int> all processes of a site */
