@@ -12,7 +12,11 @@ declare(strict_types=1);
  * It answers from local copies of stored pages and exits, or returns. start() makes all that it needs.
  */
 
-\class_exists(Larder\Page\Serve::class, false) || require __DIR__ . '/src/Page/Serve.php';
+if (!\class_exists(Larder\Page\Serve::class, false)) {
+    // A release has all that Serve needs in one file, which can be read where none of it is there yet.
+    require __DIR__ . (!\class_exists(Larder\Page\RequestKey::class, false) && !\class_exists(Larder\Page\StoredReply::class, false) && \is_file(__DIR__ . '/classes/serve.all.php')
+        ? '/classes/serve.all.php' : '/src/Page/Serve.php');
+}
 if (Larder\Page\Serve::answer()) {
     exit;
 }

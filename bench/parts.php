@@ -7,7 +7,7 @@ declare(strict_types=1);
  * does for them.
  *
  *     php bench/parts.php                without the extension
- *     ext/with php bench/parts.php       with it: the change log's append is in C then
+ *     ext/with php bench/parts.php       with it
  */
 
 use Larder\Cache;
@@ -99,10 +99,10 @@ function perform(string $part, int $calls, string $directory): void
     $cache->get('warm');
     /** @var Larder\Request\Request $request */
     $request = inside($cache, 'request');
-    $writer = $request->writer();
+    $deletes = $request->deletes();
     $truth = $request->truth;
     /** @var SqliteStore $store */
-    $store = inside($truth->store, 'store');
+    $store = inside($truth->guard, 'store');
     /** @var Larder\Store\Sqlite\Database $database */
     $database = inside($store, 'database');
     $log = $database->changeLog;
@@ -114,6 +114,9 @@ function perform(string $part, int $calls, string $directory): void
     $body = $entry->body(...);
     $entries = $make->getClosure($cache);
     $change = new Change('e:transient:key', $entry->body(), $truth->writer, expiry: $entry->expiry);
+    $change->asks = false;
+    $end = $store->write([$change])[0]->position;
+    $part === 'log' && $database->counter->tryLockAt($database->counter->size);
     $there = null;
     for ($i = 0; $i < $calls; $i++) {
         match ($part) {
@@ -122,9 +125,9 @@ function perform(string $part, int $calls, string $directory): void
             'delete' => $cache->delete("key $i", $there),
             'entry' => $entries($value, 3600, []),
             'body' => $body(),
-            'append' => $truth->append($change),
-            'log' => $log->append($change),
-            default => $writer->isThere("e:transient:key $i", $space),
+            'append' => $truth->write([$change]),
+            'log' => $log->append($change, ++$end),
+            default => $deletes->isThere("e:transient:key $i", $space),
         };
     }
     if ($part === 'append' || $part === 'log') {

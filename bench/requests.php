@@ -68,7 +68,10 @@ function counted(string $script): int
     $home = Directory::temporary();
     $counts = $home->file('counts');
     $ini = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'opcache.file_update_protection' => 0, 'apc.shm_size' => '8M', 'expose_php' => 0];
-    $fpm = new PhpFpmServer($home, Account::own(), 1, $ini, prefix: ['valgrind', '--quiet', '--tool=callgrind', '--dump-before=accept', "--callgrind-out-file=$counts"]);
+    // As a server's php-fpm has it: whoever names $_SERVER pays for each variable of the environment. ext/with loads the extension by one.
+    $settings = getenv('PHP_INI_SCAN_DIR');
+    $extension = $settings === false ? [] : ["PHP_INI_SCAN_DIR=$settings"];
+    $fpm = new PhpFpmServer($home, Account::own(), 1, $ini, prefix: ['env', '-i', 'PATH=' . getenv('PATH'), ...$extension, 'valgrind', '--quiet', '--tool=callgrind', '--dump-before=accept', "--callgrind-out-file=$counts"]);
     try {
         $fpm->start();
         for ($request = 0; $request < REQUESTS; $request++) {

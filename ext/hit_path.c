@@ -1,6 +1,6 @@
 /*
- * The interface Larder\Request\HitPath: a class that implements it and uses the library's trait PlainHitPath has this get()
- * in the place of the trait's, which says the same in PHP (src/Request/PlainHitPath.php).
+ * The interface Larder\Request\GetPath: a class that implements it and uses the library's trait PlainGetPath has this get()
+ * in the place of the trait's, which says the same in PHP (src/Request/PlainGetPath.php).
  *
  * What answers most gets is here: a look at the clock, the request's copies, and a copy in the nearest tier that has no
  * condition but an expiry: any in the segment, a string in APCu. Everything else is the library's, by the methods check()
@@ -26,17 +26,23 @@
 #endif
 #include "php_larder.h"
 
-/* The properties of PlainHitPath, in its order. */
-enum { VALUES, OWN, DUE, ENDS, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, FREE, ENDINGS, AHEAD, COMPARED, PASSED, PROPERTIES };
-static const struct {
+typedef struct {
 	const char *name;
 	uint32_t type;
-} declared[PROPERTIES] = {
-	{"values", MAY_BE_ARRAY}, {"own", MAY_BE_ARRAY}, {"due", MAY_BE_LONG}, {"ends", MAY_BE_LONG}, {"current", MAY_BE_LONG}, {"version", MAY_BE_LONG},
-	/* And the class Larder\Segment. */
-	{"segment", MAY_BE_NULL},
-	{"nearPrefix", MAY_BE_STRING}, {"floorAt", MAY_BE_LONG}, {"ceilingAt", MAY_BE_LONG}, {"nearHits", MAY_BE_LONG}, {"free", MAY_BE_LONG},
-	{"endings", MAY_BE_ARRAY}, {"ahead", MAY_BE_LONG}, {"compared", MAY_BE_LONG}, {"passed", MAY_BE_ARRAY},
+	const char *class; /* that the property may also hold: NULL, none */
+} declaration;
+
+/* The properties of PlainGetPath, in its order. */
+enum { COPIES, FREE, CACHE_PROPERTIES };
+static const declaration of_cache[CACHE_PROPERTIES] = {{"copies", 0, "Larder\\Request\\Copies"}, {"free", MAY_BE_LONG, NULL}};
+
+/* And those of the copies, which Near\Window declares. */
+enum { VALUES, OWN, DUE, END, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, ENDS, AHEAD, COMPARED, PASSED, WINDOW_PROPERTIES };
+static const declaration of_window[WINDOW_PROPERTIES] = {
+	{"values", MAY_BE_ARRAY, NULL}, {"own", MAY_BE_ARRAY, NULL}, {"due", MAY_BE_LONG, NULL}, {"end", MAY_BE_LONG, NULL},
+	{"current", MAY_BE_LONG, NULL}, {"version", MAY_BE_LONG, NULL}, {"segment", MAY_BE_NULL, "Larder\\Segment"},
+	{"prefix", MAY_BE_STRING, NULL}, {"floor", MAY_BE_LONG, NULL}, {"ceiling", MAY_BE_LONG, NULL}, {"hits", MAY_BE_LONG, NULL},
+	{"ends", MAY_BE_ARRAY, NULL}, {"ahead", MAY_BE_LONG, NULL}, {"compared", MAY_BE_LONG, NULL}, {"passed", MAY_BE_ARRAY, NULL},
 };
 
 /* Of a copy in the segment (src/Near/SegmentNear.php); a compact one ends with the value. */
@@ -57,7 +63,7 @@ enum { AT = 1, BODY = 9, MADE = BODY + 1, ENDS_AT = MADE + 8, OTHERS = ENDS_AT +
 /* Milliseconds that the clocks of two servers may differ (src/Codec/Entry.php, SKEW). */
 #define SKEW 60000
 
-/* Milliseconds: no copy's end is looked at later than that (src/Request/RequestTier.php, LONGEST). */
+/* Milliseconds: no copy's end is looked at later than that (src/Near/Window.php, LONGEST). */
 #define LONGEST_LIFE 8000000000000
 
 /*
@@ -73,16 +79,17 @@ enum { AT = 1, BODY = 9, MADE = BODY + 1, ENDS_AT = MADE + 8, OTHERS = ENDS_AT +
 /* A key that is longer, its prefix included, is put together by the library. */
 #define LONGEST 512
 
-/* An object, and the first of the trait's properties in it. */
+/* An object, the first of the trait's properties in it, and the first of the window's in its copies. */
 typedef struct {
 	zend_object *object;
 	zval *properties;
+	zval *window;
 } cache;
 
-/* Some properties are references to properties of other objects. Its type is the declared one, or it is unset. */
+/* A property of the window. Some are references to properties of other objects. Its type is the declared one, or it is unset. */
 static inline zval *property(const cache *c, int number)
 {
-	zval *value = &c->properties[number];
+	zval *value = &c->window[number];
 
 	ZVAL_DEREF(value);
 
@@ -91,7 +98,7 @@ static inline zval *property(const cache *c, int number)
 
 static inline zend_long number(const cache *c, int number)
 {
-	const zval *value = &c->properties[number];
+	const zval *value = &c->window[number];
 
 	/* What is referred to is never unset. */
 	if (Z_ISREF_P(value)) {
@@ -112,25 +119,36 @@ static inline bool is_array(const zval *value)
 	return EXPECTED(Z_TYPE_P(value) == IS_ARRAY);
 }
 
-/* Whether it is the trait's property of this number: protected, which its name says ("\0*\0"), and of the type that is known here. */
-static bool is_declared(const zend_property_info *info, int number)
+/* Whether it is a property of this declaration: not private, and of the type that is known here. */
+static bool is_declared(const zend_property_info *info, const declaration *declared)
 {
-	const char *name = declared[number].name;
+	if (!info || (info->flags & ZEND_ACC_PRIVATE)) {
+		return false;
+	}
+	const char *name = ZSTR_VAL(info->name);
+	size_t length = ZSTR_LEN(info->name);
+	/* What is protected says so in its name. */
+	if (length > 3 && memcmp(name, "\0*\0", 3) == 0) {
+		name += 3;
+		length -= 3;
+	}
 
-	return info && ZSTR_LEN(info->name) == strlen(name) + 3 && memcmp(ZSTR_VAL(info->name), "\0*", 3) == 0 && strcmp(ZSTR_VAL(info->name) + 3, name) == 0
-		&& ZEND_TYPE_PURE_MASK(info->type) == declared[number].type && ZEND_TYPE_HAS_NAME(info->type) == (number == SEGMENT)
-		&& (number != SEGMENT || zend_string_equals_literal_ci(ZEND_TYPE_NAME(info->type), "Larder\\Segment"));
+	return length == strlen(declared->name) && memcmp(name, declared->name, length) == 0
+		&& ZEND_TYPE_PURE_MASK(info->type) == declared->type && ZEND_TYPE_HAS_NAME(info->type) == (declared->class != NULL)
+		&& (!declared->class || zend_string_equals_cstr(ZEND_TYPE_NAME(info->type), declared->class, strlen(declared->class)))
+		/* Nobody takes away the copies of an object that has some. */
+		&& (declared != of_cache || (info->flags & ZEND_ACC_READONLY));
 }
 
-/* Which property of a class is the trait's first; -1: they are not in a row. */
-static int first_of(const zend_class_entry *class)
+/* Which property of a class is the first of these; -1: they are not in a row. */
+static int first_of(const zend_class_entry *class, const declaration *declared, int count)
 {
-	for (int first = 0; first + PROPERTIES <= class->default_properties_count; first++) {
+	for (int first = 0; first + count <= class->default_properties_count; first++) {
 		int number = 0;
-		while (number < PROPERTIES && is_declared(class->properties_info_table[first + number], number)) {
+		while (number < count && is_declared(class->properties_info_table[first + number], &declared[number])) {
 			number++;
 		}
-		if (number == PROPERTIES) {
+		if (number == count) {
 			return first;
 		}
 	}
@@ -139,23 +157,27 @@ static int first_of(const zend_class_entry *class)
 }
 
 /* Notes where this class has the properties. False: an exception is thrown. */
-static zend_never_inline bool look_at_class(const zend_class_entry *class)
+static zend_never_inline bool look_at_class(const zend_class_entry *class, hit_class *known, const declaration *declared, int count)
 {
-	int first = first_of(class);
+	int first = first_of(class, declared, count);
 
 	if (first < 0) {
-		zend_throw_error(NULL, "%s declares a property of the trait Larder\\Request\\PlainHitPath itself: leave that to the trait", ZSTR_VAL(class->name));
+		zend_throw_error(NULL, "%s declares its properties otherwise than this version of the extension larder knows them", ZSTR_VAL(class->name));
 		return false;
 	}
-	LARDER_G(hit_class) = class;
-	LARDER_G(hit_first) = first;
+	*known = (hit_class) {class, first};
 
 	return true;
 }
 
-static inline bool is_known(const zend_class_entry *class)
+/* Where an object has them; NULL: an exception is thrown. */
+static inline zval *first_in(zend_object *object, hit_class *known, const declaration *declared, int count)
 {
-	return EXPECTED(class == LARDER_G(hit_class)) || look_at_class(class);
+	if (UNEXPECTED(object->ce != known->class) && !look_at_class(object->ce, known, declared, count)) {
+		return NULL;
+	}
+
+	return object->properties_table + known->first;
 }
 
 static inline int64_t clock_of(clockid_t clock)
@@ -169,7 +191,7 @@ static inline int64_t clock_of(clockid_t clock)
 
 static inline bool is_due(const cache *c)
 {
-	int64_t due = MIN(number(c, DUE), number(c, ENDS));
+	int64_t due = number(c, DUE);
 
 	return UNEXPECTED(clock_of(CLOCK_MONOTONIC_COARSE) + BEHIND >= due) && clock_of(CLOCK_MONOTONIC) >= due;
 }
@@ -276,9 +298,9 @@ static inline zval *place_of(zval *array, zend_string *key)
 /* Keeps what the nearest tier holds as the request's copy. False: the library must see whether it has too many. */
 static inline bool keep(const cache *c, zend_string *key, zval *value, int64_t due)
 {
-	zval *values = property(c, VALUES), *hits = property(c, HITS), *endings = property(c, ENDINGS), *ends = property(c, ENDS), *place;
+	zval *values = property(c, VALUES), *hits = property(c, HITS), *ends = property(c, ENDS), *place;
 
-	if (UNEXPECTED(!((Z_LVAL_P(hits) + UINT64_C(1)) & (TRIM - 1))) || !is_array(values) || (due && !is_array(endings))) {
+	if (UNEXPECTED(!((Z_LVAL_P(hits) + UINT64_C(1)) & (TRIM - 1))) || !is_array(values) || (due && !is_array(ends))) {
 		return false;
 	}
 	place = place_of(values, key);
@@ -289,11 +311,13 @@ static inline bool keep(const cache *c, zend_string *key, zval *value, int64_t d
 	add(hits, 1);
 	ZVAL_COPY(place, value);
 	if (due) {
-		place = place_of(endings, key);
+		place = place_of(ends, key);
 		if (!Z_REFCOUNTED_P(place)) {
 			ZVAL_LONG(place, due);
 		}
-		Z_LVAL_P(ends) = MIN(Z_LVAL_P(ends), due);
+		/* The end first: a call of check() takes away the copies whose time has come by it. */
+		Z_LVAL_P(property(c, END)) = MIN(Z_LVAL_P(property(c, END)), due);
+		Z_LVAL_P(property(c, DUE)) = MIN(Z_LVAL_P(property(c, DUE)), due);
 	}
 
 	return true;
@@ -449,7 +473,9 @@ static zend_always_inline void get(const cache *c, zend_string *key, zval *fallb
 {
 	zval *value, arguments[4];
 
-	add(property(c, FREE), -1);
+	zval *free = &c->properties[FREE];
+	ZVAL_DEREF(free);
+	add(free, -1);
 	if (UNEXPECTED(is_due(c))) {
 		call(c, ZEND_STRL("check"), NULL, 0, NULL);
 		if (EG(exception)) {
@@ -482,8 +508,8 @@ static zend_always_inline void get(const cache *c, zend_string *key, zval *fallb
 }
 
 /*
- * Of an object whose copies are unset: it is lazy, or was not constructed. Gives the one that is asked in its place, which
- * the caller releases, since the proxy may let go of it meanwhile; NULL: an exception is thrown.
+ * Of an object without copies: it is lazy, or was not constructed. Gives the one that is asked in its place, which the
+ * caller releases, since the proxy may let go of it meanwhile; NULL: an exception is thrown.
  */
 static zend_never_inline zend_object *find_constructed(zend_object *object, cache *c)
 {
@@ -496,11 +522,12 @@ static zend_never_inline zend_object *find_constructed(zend_object *object, cach
 		}
 	}
 #endif
-	if (!is_known(object->ce)) {
+	c->object = object;
+	c->properties = first_in(object, &LARDER_G(hit_cache), of_cache, CACHE_PROPERTIES);
+	if (!c->properties) {
 		return NULL;
 	}
-	*c = (cache) {object, object->properties_table + LARDER_G(hit_first)};
-	if (!is_array(property(c, VALUES))) {
+	if (Z_TYPE(c->properties[COPIES]) != IS_OBJECT) {
 		zend_throw_error(NULL, "The cache was not constructed");
 		return NULL;
 	}
@@ -531,14 +558,21 @@ static ZEND_NAMED_FUNCTION(get_in_c)
 	(void) others;
 	(void) others_count;
 
-	if (!is_known(object->ce)) {
+	cache c = {object, first_in(object, &LARDER_G(hit_cache), of_cache, CACHE_PROPERTIES), NULL};
+	if (UNEXPECTED(!c.properties)) {
 		RETURN_THROWS();
 	}
-	cache c = {object, object->properties_table + LARDER_G(hit_first)};
-	if (UNEXPECTED(!is_array(property(&c, VALUES))) && !(found = find_constructed(object, &c))) {
+	if (UNEXPECTED(Z_TYPE(c.properties[COPIES]) != IS_OBJECT) && !(found = find_constructed(object, &c))) {
 		RETURN_THROWS();
 	}
-	get(&c, key, fallback, return_value);
+	/* Code that is run meanwhile may make the object a lazy one again, which lets go of its copies. */
+	zend_object *copies = Z_OBJ(c.properties[COPIES]);
+	c.window = first_in(copies, &LARDER_G(hit_copies), of_window, WINDOW_PROPERTIES);
+	if (EXPECTED(c.window)) {
+		GC_ADDREF(copies);
+		get(&c, key, fallback, return_value);
+		OBJ_RELEASE(copies);
+	}
 	if (UNEXPECTED(found)) {
 		OBJ_RELEASE(found);
 	}
@@ -556,8 +590,8 @@ static int implemented(zend_class_entry *interface, zend_class_entry *class)
 	if (class->type != ZEND_USER_CLASS || !plain || plain->type != ZEND_USER_FUNCTION || plain->common.scope != class || !(plain->common.fn_flags & ZEND_ACC_TRAIT_CLONE)) {
 		return SUCCESS;
 	}
-	for (int number = 0; number < PROPERTIES; number++) {
-		if (!is_declared(zend_hash_str_find_ptr(&class->properties_info, declared[number].name, strlen(declared[number].name)), number)) {
+	for (int number = 0; number < CACHE_PROPERTIES; number++) {
+		if (!is_declared(zend_hash_str_find_ptr(&class->properties_info, of_cache[number].name, strlen(of_cache[number].name)), &of_cache[number])) {
 			return SUCCESS;
 		}
 	}

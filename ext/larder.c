@@ -1,8 +1,8 @@
 /*
  * The extension: what PHP calls when it starts, when a request ends, when it stops.
  *
- * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Request\HitPath, the way of a hit of the
- * library's Cache; append.c is a step of its change log; persist.c and readout.c turn values into shared memory and
+ * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Request\GetPath, the way of a hit of the
+ * library's Cache; persist.c and readout.c turn values into shared memory and
  * back; segment/ is the shared memory itself, in plain C. README.md explains all of it.
  */
 #ifdef HAVE_CONFIG_H
@@ -20,7 +20,7 @@ static PHP_GINIT_FUNCTION(larder)
 {
 	larder_globals->opened = NULL;
 	larder_globals->at_work = 0;
-	larder_globals->hit_class = NULL;
+	larder_globals->hit_cache.class = larder_globals->hit_copies.class = NULL;
 }
 
 /*
@@ -68,8 +68,8 @@ static bool is_hidden_after(const char *when)
 /* A program in which PHP lives may run each request in another thread. */
 static PHP_RINIT_FUNCTION(larder)
 {
-	/* Another class may lie at its address now. */
-	LARDER_G(hit_class) = NULL;
+	/* Other classes may lie at their addresses now. */
+	LARDER_G(hit_cache).class = LARDER_G(hit_copies).class = NULL;
 	larder_enter_all();
 #ifdef LARDER_DEBUG
 	if (is_hidden_after(NULL)) {

@@ -109,27 +109,12 @@ final class Segment
 
 class SegmentException extends \RuntimeException {}
 
-/**
- * Appends a record to a file that other processes append to as well: the record's length (4 bytes, big-endian), its CRC-32
- * xor that of the generation (4 bytes), and itself. The file begins with the generation (8 bytes) and the place at which the
- * last record ends (8 bytes, big-endian), which is set when the record is written.
- *
- * Takes the file's lock (flock) for it and never waits.
- *
- * @param resource $file    open for reading and writing
- * @param int      $longest a file whose last record ends there or later is left alone
- *
- * @return int where the record begins; 0: nothing was appended, since another process holds the lock, the disk is full, or
- *             the file is deleted, full, or shorter than it says
- */
-function append($file, string $record, int $longest): int {}
-
 }
 
 namespace Larder\Request {
 
-/** The library's interface of this name, which says what it is for (src/Request/HitPath.php). */
-interface HitPath
+/** The library's interface of this name, which says what it is for (src/Request/GetPath.php). */
+interface GetPath
 {
     /** @var int */
     public const RUN = 0;

@@ -12,12 +12,18 @@ extern zend_module_entry larder_module_entry;
 /* The engine's signatures have parameters that a function need not use; segment/ and the rest are told of theirs. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+/* A class of this request whose properties hit_path.c has looked at last (NULL: none), and which of them is the first that it knows. */
+typedef struct {
+	const zend_class_entry *class;
+	int first;
+} hit_class;
+
 /* A thread's own; without ZTS the process's. */
 ZEND_BEGIN_MODULE_GLOBALS(larder)
 	struct larder_opened *opened;      /* larder_segment.c */
 	unsigned at_work;                  /* values that objects' code is being run for (persist.h) */
-	const zend_class_entry *hit_class; /* of this request, whose properties hit_path.c has looked at last: NULL, none */
-	int hit_first;                     /* and which of them is the first of the trait's */
+	hit_class hit_cache;          /* hit_path.c */
+	hit_class hit_copies;
 ZEND_END_MODULE_GLOBALS(larder)
 
 ZEND_EXTERN_MODULE_GLOBALS(larder)

@@ -10,20 +10,17 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
-use Larder\Near\ApcuNear;
-use Larder\Near\SegmentNear;
 use Larder\Request\AnothersTransaction;
-use Larder\Request\HitPath;
+use Larder\Request\Copies;
+use Larder\Request\GetPath;
 use Larder\Request\InvalidKey;
-use Larder\Request\PlainHitPath;
+use Larder\Request\PlainGetPath;
 use Larder\Request\Report;
 use Larder\Request\Request;
-use Larder\Request\RequestTier;
 use Larder\Request\Space;
 use Larder\Request\Transaction;
 use Larder\Request\Verdict;
 use Larder\Request\View;
-use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
 
@@ -45,27 +42,16 @@ use Larder\System\WrongUser;
  * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the trait's;
  * the extension has one in C.
  */
-final class Cache implements HitPath
+final class Cache implements GetPath
 {
-    use PlainHitPath;
+    use PlainGetPath;
 
     /** Nanoseconds. Gets that follow one another so closely on average are a loop that does nothing else: see RUN. */
     private const CLOSE = 500;
 
-    private readonly RequestTier $copies;
-    /** What $free was when it was last set. */
+    /** What $free was when it was last set, and hrtime() of that. */
     private int $granted = 0;
     private int $checked = 0;
-    private int $lookups = 0;
-
-    /** As $floorAt and $ceilingAt, in the form of APCu's copies, which lookup() reads directly: that saves a call. */
-    private string $floor = '';
-    private string $ceiling = '';
-
-    /** The same for encoded copies; '': not known yet. */
-    private string $encodedFloor = '';
-    private string $encodedCeiling = '';
-    private int $gets = 0;
 
     /** The view's $news when learn() was last called. */
     private int $news;
@@ -78,16 +64,11 @@ final class Cache implements HitPath
         $this->news = $view->news;
         $copies = $view->copies($space);
         if ($copies === null) {
-            $copies = new RequestTier($request->codec, $view->history, $request->truth, $space->entries);
+            $copies = new Copies($request->codec, $view->history, $request->truth, $space->entries);
             $view->register($space, $copies);
         }
         $this->copies = $copies;
         $this->values = &$copies->values;
-        $this->own = &$copies->own;
-        $this->ends = &$copies->due;
-        $this->passed = &$copies->passed;
-        $this->due = &$view->due;
-        $this->current = &$view->version;
     }
 
     /**
@@ -118,14 +99,14 @@ final class Cache implements HitPath
     public function set(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
     {
         $held = Signals::hold();
-        $name = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
+        $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
         // Only what is serialized can run code of the application's.
         $pinned = !\is_scalar($value) && $this->view->history->pin($name);
         $entry = $this->entry($value, $ttl, $tags);
         if ($ttl < 0) {
             return $this->delete($key);
         }
-        $writer = $this->request->writer();
+        $sets = $this->request->sets();
         if ($this->request->transaction !== null && ($transaction = $this->openTransaction()) !== null) {
             $told = $transaction->change($name, $this->space, $entry);
             $this->copies->keepValue($key, $value, $entry);
@@ -133,7 +114,7 @@ final class Cache implements HitPath
             return $told;
         }
 
-        $verdict = $writer->set($name, $this->space, $entry);
+        $verdict = $sets->set($name, $this->space, $entry);
         $pinned && $this->view->history->unpin($name);
 
         return $this->done($key, $name, $value, $entry, $verdict);
@@ -191,7 +172,7 @@ final class Cache implements HitPath
         $beginning = $history->beginning($name = $this->space->key($key), $now);
         $held = Signals::hold();
         $history->pin($name);
-        $writer = $this->request->writer();
+        $fills = $this->request->fills();
         $transaction = $this->openTransaction();
         if ($transaction !== null) {
             return $this->fillIn($transaction, $key, $value, $ttl, $tags, $beginning[2]);
@@ -200,7 +181,7 @@ final class Cache implements HitPath
         if ($ttl < 0) {
             return true;
         }
-        $filled = $writer->fill($name, $this->space, $entry, $beginning);
+        $filled = $fills->fill($name, $this->space, $entry, $beginning);
         if ($filled || ($this->request->truth->down() && !$history->hasChanged($name, $this->space, $entry, $beginning[2]))) {
             // While the truth tier is down, the request can still use what it computed.
             $this->copies->keepValue($key, $value, $entry);
@@ -264,7 +245,7 @@ final class Cache implements HitPath
 
             return $value;
         }
-        $this->lookups++;
+        $this->copies->lookups++;
         $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
         return $remember->value(
@@ -274,7 +255,7 @@ final class Cache implements HitPath
             $this->copies,
             $compute,
             $wrap,
-            $this->own[$key] ?? 0,
+            $this->copies->own[$key] ?? 0,
         );
     }
 
@@ -291,22 +272,17 @@ final class Cache implements HitPath
      */
     public function delete(string $key, mixed &$there = null): bool
     {
-        if (!$this->request->truth->appends() || $this->openTransaction() !== null) {
+        if (\func_num_args() < 2 || !$this->request->truth->readsPosition() || $this->openTransaction() !== null) {
             return $this->remove([$key], $there);
         }
         $held = Signals::hold();
-        // The store may take a delete now and apply it later. A caller that wants to know whether there was a value needs a
-        // read before it, of the near tier if that can tell.
-        $name = $this->space->key($key);
-        $writer = $this->request->writer();
-        $there = \func_num_args() < 2 || $this->copies->has($key)
+        // Whether there was a value takes a look before it, at the near tier if that can tell.
+        $deletes = $this->request->deletes();
+        $there = $this->copies->has($key)
             || ($this->view->near !== null && $this->lookup($key, $this->request, null) !== $this->request)
-            || $writer->isThere($name, $this->space);
-        $done = $writer->append($name, $this->space, null);
-        // Not before it, for a destructor or signal handler may read the value anew until then.
-        $this->copies->drop($key);
+            || $deletes->isThere($this->space->key($key), $this->space);
 
-        return $done || $this->remove([$key]);
+        return $this->remove([$key]);
     }
 
     /** Empties this space and the groups in it, at once and in constant time. */
@@ -352,7 +328,7 @@ final class Cache implements HitPath
             } else {
                 // Keep this key's place in the answer: the truth tier is asked for all missing keys at once.
                 $found[$key] = $this->request;
-                $names[$key] = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
+                $names[$key] = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
             }
         }
         if ($names === []) {
@@ -394,7 +370,7 @@ final class Cache implements HitPath
         if ($ttl < 0) {
             return $this->deleteMultiple(\array_keys($values));
         }
-        $writer = $this->request->writer();
+        $sets = $this->request->sets();
         $done = true;
         if ($this->openTransaction() !== null) {
             foreach ($values as $key => $value) {
@@ -403,7 +379,7 @@ final class Cache implements HitPath
 
             return $done;
         }
-        $verdicts = $writer->setMany($entries, $this->space);
+        $verdicts = $sets->setMany($entries, $this->space);
         foreach ($pinned as $name) {
             $history->unpin($name);
         }
@@ -435,23 +411,11 @@ final class Cache implements HitPath
         if ($name === '') {
             throw InvalidKey::empty('group name');
         }
-        if (\strlen($name) > InvalidKey::LONGEST) {
-            throw InvalidKey::tooLong('group name', \strlen($name), InvalidKey::LONGEST);
+        if (\strlen($name) > Space::LONGEST) {
+            throw InvalidKey::tooLong('group name', \strlen($name), Space::LONGEST);
         }
 
         return new self($this->request, $this->space->group($name, $cacheOnly));
-    }
-
-    /**
-     * A group in a group, and so on, without a Cache for each one around it.
-     *
-     * @internal
-     *
-     * @param non-empty-list<string> $names outermost first; none is empty
-     */
-    public function within(array $names, bool $cacheOnly = false): self
-    {
-        return new self($this->request, $this->space->within($names, $cacheOnly));
     }
 
     /**
@@ -537,17 +501,6 @@ final class Cache implements HitPath
     }
 
     /**
-     * Begins this request's view, which with the option lazy begins with the first read: from now on it counts what others
-     * change.
-     *
-     * @internal
-     */
-    public function start(): void
-    {
-        $this->view->isBegun || $this->request->renew();
-    }
-
-    /**
      * Asks the journal now what other requests changed, and drops the copies of it. A long-running process does this by
      * itself once a second. Writes are judged as before.
      *
@@ -571,29 +524,6 @@ final class Cache implements HitPath
     {
         $held = Signals::hold();
         $this->request->refresh();
-        $this->version = -1;
-    }
-
-    /**
-     * Whether the truth tier has failed, and is left alone for a while.
-     *
-     * @internal
-     *
-     * @phpstan-impure
-     */
-    public function isDown(): bool
-    {
-        return $this->request->truth->down();
-    }
-
-    /**
-     * Lets the next call try a failed truth tier again: it may wait for the time-out once more.
-     *
-     * @internal
-     */
-    public function retry(): void
-    {
-        $this->request->truth->retry();
     }
 
     /** As refresh(), for every cache that this process has open: what a worker does between two messages. */
@@ -692,11 +622,7 @@ final class Cache implements HitPath
     public function stats(bool $stored = true): array
     {
         $held = Signals::hold();
-        if ($stored) {
-            $this->request->land();
-        }
-
-        return Report::stats($this->request, $this->gets + $this->granted - $this->free, $this->nearHits, $this->lookups, $this->copies, $stored);
+        return Report::stats($this->request, $this->copies->gets + $this->granted - $this->free, $this->copies, $stored);
     }
 
     /**
@@ -707,77 +633,17 @@ final class Cache implements HitPath
     public function inspect(string $key): array
     {
         $held = Signals::hold();
-        $this->request->land();
-
         return Report::inspect($this->request, $this->space, $this->space->key($key), $this->copies->has($key));
     }
 
     /**
-     * Gives a path prefix in an existing private directory, for files in which an application notes something about this
-     * cache on this server.
-     *
-     * @return ?string null: there is no such directory
-     */
-    public function local(): ?string
-    {
-        return $this->request->local;
-    }
-
-    /** The file that names the directories which a flush empties too (see StaticCopies); null: there can be none. */
-    public function mirrors(): ?string
-    {
-        $local = $this->local();
-
-        return $local === null ? null : "$local-trees";
-    }
-
-    /**
-     * Tells in one stat, without a Cache, whether this space was flushed or a tag of it invalidated: for copies outside the
-     * cache.
-     *
-     * @return ?PurgeCounter null: the truth tier is not on this server's disk
-     */
-    public function purgeCounter(): ?PurgeCounter
-    {
-        return $this->request->truth->purges()?->of($this->space);
-    }
-
-    /**
-     * Whether what was read since the last refresh() may be copied under the counter's value from before it: not while a
-     * transaction is about to flush or invalidate some of it, for if its process dies nothing of that is valid any longer.
-     */
-    public function isCopyable(): bool
-    {
-        return !$this->view->hasHeldMarkers();
-    }
-
-    /**
-     * Asks the journal what has changed since an earlier answer, for copies that lie outside the tiers.
+     * What the page cache and the WordPress plugin need beyond this interface.
      *
      * @internal
-     *
-     * @param string $mark that the earlier answer gave; '': there was none
-     *
-     * @return ?array{mark: string, names: ?list<string>} see journalled(); names null: anything may have changed. Null: the
-     *                                                    truth tier cannot be asked
      */
-    public function journal(string $mark = ''): ?array
+    public function internals(): Internals
     {
-        $held = Signals::hold();
-
-        return $this->request->truth->changes($mark);
-    }
-
-    /**
-     * The names under which journal() tells changes of a key, of tags, and of all that this space lies in.
-     *
-     * @internal
-     *
-     * @return non-empty-list<string> of the key, of each tag, of each flush
-     */
-    public function journalled(string $key, string ...$tags): array
-    {
-        return [$this->space->key($key), ...$this->space->tags($tags), ...$this->space->flushes];
+        return new Internals($this->request, $this->space, fn(Space $space): self => new self($this->request, $space));
     }
 
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}> everything in the truth tier, by key */
@@ -789,218 +655,91 @@ final class Cache implements HitPath
     /** Lets the next get check the clock: a copy that ends may come. */
     private function revoke(): void
     {
-        $this->gets += $this->granted - $this->free;
+        $this->copies->gets += $this->granted - $this->free;
         $this->free = $this->granted = 0;
+        $this->copies->unchecked = 0;
     }
 
     protected function check(): void
     {
         $now = \hrtime(true);
-        if ($now >= $this->due) {
+        $copies = $this->copies;
+        if ($now >= $this->view->due) {
             $this->request->check($this->space, $now);
         }
-        if ($now >= $this->ends) {
-            $this->copies->expire();
+        if ($now >= $copies->due) {
+            $copies->expire($now, $this->view->due);
         }
         $gets = $this->granted - $this->free;
         if ($this->free === -1 || $gets > self::RUN) {
             $isLoop = $gets > self::RUN && $now - $this->checked < self::CLOSE * $gets;
             $this->checked = $now;
-            $this->gets += $gets;
+            $copies->gets += $gets;
             // If a copy has an expiry, each get checks the clock.
-            $this->free = $this->granted = $isLoop && $this->ends === \PHP_INT_MAX && $this->due !== 0 ? self::RUN : -1;
+            $this->free = $this->granted = $isLoop && $copies->end === \PHP_INT_MAX && $this->view->due !== 0 ? self::RUN : -1;
+            $copies->unchecked = $this->granted;
         }
     }
 
-    protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false): mixed
+    protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false, bool $isAsked = false): mixed
     {
-        if (isset($this->copies->waiting[$key])) {
-            $this->lookups++;
-            $value = $this->copies->arrive($key, $found);
+        $copies = $this->copies;
+        if (isset($copies->waiting[$key])) {
+            $copies->lookups++;
+            $value = $copies->arrive($key, $found);
             if ($found) {
                 return $value;
             }
         }
-        $changes = $this->view->changes;
-        if ($this->version !== $this->current) {
-            $this->derive();
-            $copy = false;
+        if ($copies->version !== $copies->current) {
+            $this->view->open($copies, $this->space);
+            $copy = $isAsked = false;
         }
-        if ($this->segment !== null) {
-            /** @var array{int, mixed}|array{int, null, mixed, int, int, int, int, list<string>, bool}|null $copy */
-            $copy = $copy === false ? $this->segment->get($this->nearPrefix . $key) : $copy;
-            if (isset($copy[1]) && $copy[0] > $this->floorAt
-                && (isset($this->own[$key]) ? $copy[0] === $this->own[$key] : $copy[0] <= $this->ceilingAt)) {
-                if ((++$this->nearHits & 1023) === 0) {
-                    $this->copies->trim();
-                }
-
-                // Even a long value costs no copy here: the array only points to its place in the segment.
-                $value = $this->values[$key] = $copy[1];
-                $changes === $this->view->changes || $this->copies->drop($key);
-
+        if (!$isAsked && $copies->near !== null) {
+            $value = $copy === false ? $copies->near->get($key, $copies) : $copies->near->judge($key, $copies, $copy);
+            if ($value !== null) {
                 return $value;
             }
-            if ($copy !== null) {
-                $hit = SegmentNear::parse($copy);
-                $value = $this->good($key, $hit[0], $hit[1], $changes, $found);
-                if ($found) {
-                    return $value;
-                }
-            }
-        } elseif ($this->nearPrefix !== '') {
-            $raw = $copy === false ? \apcu_fetch($this->nearPrefix . $key) : $copy;
-            if (\is_string($raw)) {
-                if ($raw > $this->floor && (isset($this->own[$key]) ? \strncmp($raw, 's' . \pack('J', $this->own[$key]), 9) === 0 : $raw < $this->ceiling)) {
-                    if ((++$this->nearHits & 1023) === 0) {
-                        $this->copies->trim();
-                    }
-
-                    $value = $this->values[$key] = \substr($raw, 9);
-                    // Meanwhile a signal handler may have changed something, perhaps this key.
-                    $changes === $this->view->changes || $this->copies->drop($key);
-
-                    return $value;
-                }
-                $value = $this->encoded($key, $raw, $changes, $found);
-                if ($found) {
-                    return $value;
-                }
-                $hit = ApcuNear::parse($raw);
-                $value = $hit === null ? null : $this->good($key, $hit[0], $hit[1], $changes, $found);
-                if ($hit !== null && $found) {
-                    return $value;
-                }
-            } elseif (\is_array($raw) && isset($raw[0], $raw[1]) && $raw[0] > $this->floorAt
-                && (isset($this->own[$key]) ? $raw[0] === $this->own[$key] : $raw[0] <= $this->ceilingAt)) {
-                // A long string is read from APCu each time, in half a microsecond, so that memory holds it only once.
-                $this->passed[$key] = true;
-                if ((++$this->nearHits & 1023) === 0) {
-                    $this->copies->trim();
-                }
-
-                return $raw[1];
-            } elseif ($raw !== false && $raw !== null) {
-                $hit = ApcuNear::parse($raw);
-            }
         }
 
-        return $below === null ? $default : $this->find($key, $default, $below, $hit ?? null);
+        return $below === null ? $default : $this->find($key, $default, $below);
     }
 
-    /**
-     * The value of a near copy that has an expiry or is encoded, if this process can tell without asking a tier that it is valid.
-     *
-     * @param int $changes the view's $changes before the copy was read
-     */
-    private function good(string $key, Entry $entry, int $position, int $changes, mixed &$found): mixed
+    /** Answers what the near tier cannot tell by itself, from the tiers below too. */
+    private function find(string $key, mixed $default, bool $below): mixed
     {
         $this->granted < 1 || $this->revoke();
-        $found = false;
-        if (!$this->isWithin($key, $position)
-            || $entry->soft !== 0 || $entry->sure !== 0 || $entry->tags !== [] || ($entry->expiry !== 0 && $entry->expired($this->request->truth->now()))) {
-            return null;
-        }
-        $held = Signals::hold();
-        $value = $this->copies->put($key, $entry, $found);
-        $changes === $this->view->changes || $this->copies->drop($key);
-        if ($found === true) {
-            $this->nearHits++;
-        }
-
-        return $value;
-    }
-
-    /** As good(), for an encoded copy in APCu without conditions but an expiry, as most are: without an entry, and for strings without calls. */
-    private function encoded(string $key, string $raw, int $changes, mixed &$found): mixed
-    {
-        $found = false;
-        if ($this->encodedFloor === '') {
-            // Only for such a copy: most requests of a script that asks for one key meet none.
-            $this->bindClock();
-            $this->encodedCeiling = 'e' . \substr($this->ceiling, 1);
-            $this->encodedFloor = 'e' . \substr($this->floor, 1);
-        }
-        if ($raw <= $this->encodedFloor || !(isset($this->own[$key]) ? \strncmp($raw, 'e' . \pack('J', $this->own[$key]), 9) === 0 : $raw < $this->encodedCeiling)) {
-            return null;
-        }
-        $this->granted < 1 || $this->revoke();
-        $left = $uptime = 0;
-        if (($raw[ApcuNear::BODY] ?? '') === 'v') {
-            $at = ApcuNear::BODY + Entry::PLAIN;
-        } else {
-            $uptime = \intdiv(\hrtime(true), 1_000_000);
-            $at = Entry::timed($raw, $uptime < $this->compared ? $uptime + $this->ahead : $this->request->truth->now(), $left, ApcuNear::BODY);
-        }
-        $type = $raw[$at] ?? Codec::NULL;
-        if ($at === 0 || $type === Codec::NULL || $type >= Codec::SNAPSHOTS) {
-            return null;
-        }
-        if ($type === Codec::STRING) {
-            $found = true;
-            if ((++$this->nearHits & 1023) === 0) {
-                $this->copies->trim();
-            }
-            if ($left !== 0) {
-                $this->endings[$key] = $due = ($uptime + ($left < RequestTier::LONGEST ? $left : RequestTier::LONGEST)) * 1_000_000;
-                if ($due < $this->ends) {
-                    $this->ends = $due;
-                }
-            }
-
-            $value = $this->values[$key] = \substr($raw, $at + 1);
-            $changes === $this->view->changes || $this->copies->drop($key);
-
-            return $value;
-        }
-        $held = Signals::hold();
-        $value = $this->copies->putBody($key, $raw, $at, $left, $found);
-        $changes === $this->view->changes || $this->copies->drop($key);
-        if ($found) {
-            $this->nearHits++;
-        }
-
-        return $value;
-    }
-
-    /** Whether a near copy lies after the last flush and within this request's view. */
-    private function isWithin(string $key, int $position): bool
-    {
-        return $position > $this->floorAt && (isset($this->own[$key]) ? $position === $this->own[$key] : $position <= $this->ceilingAt);
-    }
-
-    /** @param array{Entry, int}|null $hit the near tier's answer, if lookup() asked it */
-    private function find(string $key, mixed $default, bool $below, ?array $hit): mixed
-    {
-        $this->granted < 1 || $this->revoke();
-        $this->lookups++;
-        if (!$below && $this->view->near === null && !isset($this->copies->entries[$key])) {
+        $copies = $this->copies;
+        $copies->lookups++;
+        $view = $this->view;
+        if (!$below && $view->near === null && !isset($copies->entries[$key])) {
             return $default;
         }
+        // A signal handler may have asked for another key since.
+        $hit = ($copies->other[2] ?? $key) === $key ? $copies->other : null;
+        $isAsked = $copies->near !== null && $copies->version === $view->version && $hit === $copies->other;
         $held = Signals::hold();
-        if (isset($this->copies->entries[$key])) {
-            $value = $this->copies->decode($key, $found);
+        if (isset($copies->entries[$key])) {
+            $value = $copies->decode($key, $found);
             if ($found) {
                 return $value;
             }
         }
-        $name = $key === '' || isset($key[InvalidKey::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
-        $view = $this->view;
+        $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
         $changes = $view->changes;
         $request = $this->request;
         $reader = $request->forks ? $request->reader() : $request->reader ?? $request->reader();
-        $isAsked = $this->version === $view->version && $this->nearPrefix !== '';
-        $entry = $view->near === null ? null : $reader->near($name, $this->space, $this->own[$key] ?? 0, $isAsked, $hit);
+        $entry = $view->near === null ? null : $reader->near($name, $this->space, $copies->own[$key] ?? 0, $isAsked && $copies->version === $view->version, $hit);
         if ($entry !== null) {
-            $value = $this->copies->put($key, $entry, $found);
+            $value = $copies->put($key, $entry, $found);
         } elseif ($below) {
-            $value = $reader->value($key, $name, $this->space, $this->copies, $found);
+            $value = $reader->value($key, $name, $this->space, $copies, $found);
         } else {
             return $default;
         }
         if ($changes !== $view->changes) {
             // Meanwhile a destructor or signal handler has changed something, perhaps this key.
-            $this->copies->drop($key);
+            $copies->drop($key);
         }
 
         return $found ? $value : $default;
@@ -1018,54 +757,7 @@ final class Cache implements HitPath
         }
         $reader = $this->request->reader();
 
-        return $reader->near($name, $this->space, $this->own[$key] ?? 0) !== null || $reader->fetch($name, $this->space) !== null;
-    }
-
-    /**
-     * Takes from the view what a hit in the near tier is checked against.
-     *
-     * A destructor that uses the cache meanwhile finds no near tier, or calls this method itself. If it changes anything,
-     * the view's version changes, and the next get calls this method again.
-     */
-    private function derive(): void
-    {
-        $held = Signals::hold();
-        $view = $this->view;
-        $this->nearPrefix = '';
-        $this->segment = null;
-        $near = $view->nearReadable ? $view->near : null;
-        if ($near instanceof ApcuNear || $near instanceof SegmentNear) {
-            // Ask for the floor first: that may renew the view, and begin a new generation of near copies.
-            $space = $this->space;
-            $view->floor($space);
-            $version = $view->version;
-            $history = $view->history;
-            $floor = \max($view->floors[$space->path] ?? $view->floor($space), $history->ownFloor);
-            $ceiling = $history->start;
-            $this->version = -1;
-            $this->floorAt = $floor;
-            $this->ceilingAt = $ceiling;
-            if ($near instanceof ApcuNear) {
-                $this->floor = 's' . \pack('J', $floor);
-                $this->ceiling = 's' . \pack('J', $ceiling + 1);
-                $this->encodedFloor = '';
-            } else {
-                $this->bindClock();
-                $this->segment = $near->segment;
-            }
-            $this->nearPrefix = $near->prefix . $space->entries;
-            $this->version = $version;
-        } else {
-            $this->version = $view->version;
-        }
-    }
-
-    /** Gives what is read from a copy that expires: when the request's copies do, and the store's clock. */
-    private function bindClock(): void
-    {
-        $this->endings = &$this->copies->ends;
-        $this->ahead = &$this->request->truth->ahead;
-        $this->compared = &$this->request->truth->compared;
+        return $reader->near($name, $this->space, $this->copies->own[$key] ?? 0) !== null || $reader->fetch($name, $this->space) !== null;
     }
 
     /**
@@ -1088,9 +780,9 @@ final class Cache implements HitPath
     private function mark(array $markers): bool
     {
         $held = Signals::hold();
-        $writer = $this->request->writer();
+        $marks = $this->request->marks();
 
-        return $this->openTransaction()?->mark($markers, $this->space) ?? $writer->mark($markers);
+        return $this->openTransaction()?->mark($markers, $this->space) ?? $marks->mark($markers);
     }
 
     /** @param iterable<string|int> $keys */
@@ -1103,7 +795,7 @@ final class Cache implements HitPath
         foreach ($keys as $key) {
             $names[(string) $key] = $this->space->key((string) $key);
         }
-        $writer = $this->request->writer();
+        $deletes = $this->request->deletes();
         $transaction = $this->openTransaction();
         $done = true;
         foreach ($names as $key => $name) {
@@ -1118,7 +810,7 @@ final class Cache implements HitPath
         }
         $names = \array_values($names);
         $count = 0;
-        $done = $writer->delete($names, $this->space, $count);
+        $done = $deletes->delete($names, $this->space, $count);
         $there = $count > 0;
         foreach ($done ? $names : [] as $name) {
             $this->request->ended($name);
@@ -1158,7 +850,7 @@ final class Cache implements HitPath
 
     /**
      * @param list<string> $tags
-     * @param int          $moment see RequestHistory::beginning()
+     * @param int          $moment see History::beginning()
      */
     private function fillIn(Transaction $transaction, string $key, mixed $value, int $ttl, array $tags, int $moment): bool
     {
@@ -1178,10 +870,10 @@ final class Cache implements HitPath
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
         $held = Signals::hold();
-        $writer = $this->request->writer();
+        $swaps = $this->request->swaps();
         $this->openTransaction();
         $this->copies->drop($key);
-        $entry = $writer->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $swaps->atomic($this->space->key($key), $this->space, $decide);
         if ($entry !== null) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -1228,10 +920,10 @@ final class Cache implements HitPath
 
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
         };
-        $writer = $this->request->writer();
+        $swaps = $this->request->swaps();
         $this->openTransaction();
         $this->copies->drop($key);
-        $entry = $writer->atomic($this->space->key($key), $this->space, $decide);
+        $entry = $swaps->atomic($this->space->key($key), $this->space, $decide);
         if ($entry === null || $value === null) {
             return null;
         }

@@ -40,7 +40,7 @@ final class Entry
     private const UNCONDITIONAL = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
     /** Milliseconds that the clocks of two servers may differ before an entry "from the future" counts as expired. */
-    private const SKEW = 60000;
+    public const SKEW = 60000;
 
     /**
      * Result of Codec::encode(). Nobody changes this property or those below, which are plain ones for the reason that

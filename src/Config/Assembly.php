@@ -11,11 +11,11 @@ use Larder\Near\ApcuNear;
 use Larder\Near\Near;
 use Larder\Near\SegmentNear;
 use Larder\Near\StoreNear;
-use Larder\Request\PendingInvalidations;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
-use Larder\Store\ReentrantStore;
+use Larder\Store\Guard;
+use Larder\Store\PendingInvalidations;
 use Larder\Store\Sqlite\SqliteWatch;
 use Larder\Store\Store;
 use Larder\System\Failure;
@@ -38,7 +38,7 @@ final class Assembly
         $options = Options::from($source);
         $user = Ownership::user();
         // For notes that must be written while the cache's own directory cannot be.
-        $spare = \sys_get_temp_dir() . '/larder-' . $user;
+        $shared = \sys_get_temp_dir() . '/larder-' . $user;
         $truth = $options->truth;
         $tier = Dsn::TIERS[$truth->scheme];
         try {
@@ -46,7 +46,7 @@ final class Assembly
             $failureLog = new FailureLog($options->logger, $runtime . '/said');
         } catch (Failure $failure) {
             $runtime = null;
-            $failureLog = self::reportedIn($spare, $failure, $options);
+            $failureLog = self::reportedIn($shared, $failure, $options);
         }
         $name = $truth->toString();
         $mark = StoreFactory::markOf($options->prefix, $tier !== 'disk' ? $name : $runtime ?? StoreFactory::directory($truth, $options), $user);
@@ -56,7 +56,7 @@ final class Assembly
             $watch = new SqliteWatch($runtime);
         } else {
             try {
-                $store = StoreFactory::make($truth, $options, prepared: $runtime);
+                $store = StoreFactory::make($truth, $options, $runtime);
             } catch (Failure) {
                 // The store's directory cannot be prepared now. Truth reports that, and tries again.
             }
@@ -67,14 +67,17 @@ final class Assembly
         $local = $runtime === null ? null : "$runtime/local-$mark";
         $request = new Request(
             new Truth(
-                new ReentrantStore($name, $store, static fn(bool $spare): Store => StoreFactory::make($truth, $options, $spare, $spare ? null : $runtime)),
-                $name,
-                new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$spare/lost-$mark", $options->timeout),
-                $failureLog,
+                new Guard(
+                    $name,
+                    $store,
+                    static fn(): Store => StoreFactory::make($truth, $options, $runtime),
+                    $failureLog,
+                    new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$shared/lost-$mark", $options->timeout),
+                    // What another server purges in a far tier moves no counter here.
+                    $local === null || $tier !== 'disk' ? null : "$local-purges",
+                    $local === null ? null : "$local-trees",
+                ),
                 \bin2hex(\random_bytes(6)),
-                // What another server purges in a far tier moves no counter here.
-                $local === null || $tier !== 'disk' ? null : "$local-purges",
-                $local === null ? null : "$local-trees",
                 $watch,
             ),
             self::near($options, $codec, $failureLog, $runtime, $mark),
@@ -105,9 +108,9 @@ final class Assembly
                     ? new ApcuNear($name, $runtime . '/near-' . $mark . '.lock', $options->nearBudget)
                     : new SegmentNear(SegmentPlace::open($dsn, $options->nearBudget), $name, $codec);
             }
-            $make = static fn(bool $spare): Store => StoreFactory::make($dsn, $options, $spare, $spare ? null : $runtime);
+            $make = static fn(): Store => StoreFactory::make($dsn, $options, $runtime);
 
-            return new StoreNear(new ReentrantStore($dsn->toString(), $make(false), $make), 'n:' . $options->prefix, $dsn->toString(), $failureLog);
+            return new StoreNear($make(), 'n:' . $options->prefix, $dsn->toString(), $failureLog, $make);
         } catch (Failure $failure) {
             if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
                 $failureLog->report($dsn->toString(), $failure->getMessage() . '; going on without it');
@@ -118,11 +121,11 @@ final class Assembly
     }
 
     /** The failure log, without the cache's own directory. Reports why that cannot be used. */
-    private static function reportedIn(string $spare, Failure $failure, Options $options): FailureLog
+    private static function reportedIn(string $shared, Failure $failure, Options $options): FailureLog
     {
-        $notes = "$spare/said";
+        $notes = "$shared/said";
         try {
-            Directory::prepare($spare);
+            Directory::prepare($shared);
         } catch (Failure|InvalidConfiguration|WrongUser) {
             // Without a file for notes, each request logs the line.
             $notes = null;

@@ -13,7 +13,6 @@ use Larder\Store\MemoryStore;
 use Larder\Store\Redis\RedisStore;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Store\Store;
-use Larder\Store\StoreBusy;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\WrongUser;
@@ -22,14 +21,13 @@ use Larder\System\WrongUser;
 final class StoreFactory
 {
     /**
-     * @param bool    $spare    true: a second object of the same store in this process, with connections of its own
      * @param ?string $prepared a directory that the caller has just checked
      *
      * @throws InvalidConfiguration
      * @throws WrongUser
-     * @throws Failure if a directory cannot be created now, or if $spare is true for this process's own memory
+     * @throws Failure if a directory cannot be created now
      */
-    public static function make(Dsn $dsn, Options $options, bool $spare = false, ?string $prepared = null): Store
+    public static function make(Dsn $dsn, Options $options, ?string $prepared = null): Store
     {
         switch ($dsn->scheme) {
             case 'sqlite':
@@ -39,13 +37,9 @@ final class StoreFactory
                 \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/store.php') && require __DIR__ . '/../../classes/store.php';
 
                 return $dsn->scheme === 'sqlite'
-                    ? new SqliteStore($directory, $options->budget, $options->timeout, $spare)
+                    ? new SqliteStore($directory, $options->budget, $options->timeout)
                     : new FileStore($directory, $options->budget, $options->timeout);
             case 'memory':
-                if ($spare) {
-                    throw StoreBusy::because('memory', 'it is one array, and in use');
-                }
-
                 return new MemoryStore($options->nearBudget);
             case 'memcached':
                 return new MemcachedStore($dsn->servers, $options->prefix, $options->timeout);

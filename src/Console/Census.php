@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
+use Larder\Console\Support\Text;
 
 /** Counts the truth tier's entries at one moment: sums by group, and the first keys in an order. */
 final readonly class Census
@@ -65,7 +66,7 @@ final readonly class Census
 
         return [
             'time' => \time(), 'entries' => $this->entries, 'bytes' => $this->bytes, 'complete' => $this->complete,
-            'groups' => $groups, 'keys' => $this->keys,
+            'groups' => $groups, 'keys' => \array_map(static fn(array $key): array => ['key' => Text::key($key['key'])] + $key, $this->keys),
         ];
     }
 

@@ -34,7 +34,7 @@ final class DeleteCommand extends CacheCommand
         $keys = self::words($input->getArgument('key'));
         $found = \count(\array_filter($keys, $cache->has(...)));
         $done = $cache->deleteMultiple($keys);
-        $document = ['keys' => \array_map(static fn(string $key): mixed => Text::document($key)['value'], $keys), 'found' => $found];
+        $document = ['keys' => \array_map(Text::key(...), $keys), 'found' => $found];
 
         return self::say($input, $output, $document, $done, match (true) {
             !$done, $found === \count($keys) => 'deleted',

@@ -35,10 +35,12 @@ final class GetCommand extends CacheCommand
         $none = new \stdClass();
         $value = $cache->get($key, $none);
         if ($input->getOption('json') === true) {
-            Text::json($output, ['key' => Text::document($key)['value'], 'found' => $value !== $none] + ($value === $none ? [] : Text::document($value)));
+            Text::json($output, ['key' => Text::key($key), 'found' => $value !== $none] + ($value === $none ? [] : Text::document($value)));
         } elseif ($value !== $none) {
             // Only people get a final line break: a file gets the value's bytes and nothing else.
-            $output->write(Text::printed($value), !\is_string($value) || $output->isDecorated(), OutputInterface::OUTPUT_RAW);
+            if (!Text::write($output, Text::printed($value) . (\is_string($value) && !$output->isDecorated() ? '' : \PHP_EOL))) {
+                return Application::NOT_DONE;
+            }
         }
 
         return $value === $none ? Application::NOT_DONE : Application::OK;

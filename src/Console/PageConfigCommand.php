@@ -13,7 +13,7 @@ use Larder\Page\Files\NginxConfiguration;
 use Larder\Page\Files\Patterns;
 use Larder\Page\Files\VarnishConfiguration;
 use Larder\Page\Proxies;
-use Larder\Page\Serve;
+use Larder\Page\RequestKey;
 use Larder\Page\Settings;
 use Larder\System\Quiet;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -71,9 +71,9 @@ final class PageConfigCommand extends PageCommand
         $settings = Settings::from($given);
         $files = $settings->files;
         $server = self::argument($input, 'server');
-        $guarded = \array_filter([...Patterns::VISITORS, ...Serve::OVERRIDES, ...Serve::KEYED], static fn(string $name): bool => !Serve::matches($name, $settings->rules['ignoredFields']));
-        $variables = [...Serve::IDENTITY, ...$guarded, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
-        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables, Serve::ACCEPT);
+        $guarded = \array_filter([...Patterns::VISITORS, ...RequestKey::OVERRIDES, ...RequestKey::KEYED], static fn(string $name): bool => !RequestKey::matches($name, $settings->rules['ignoredFields']));
+        $variables = [...RequestKey::IDENTITY, ...$guarded, ...($settings->rules['clientControl'] ? ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'] : [])];
+        $patterns = new Patterns($settings->rules['ignoredCookies'], $settings->rules['ignoredQuery'], $variables, RequestKey::ACCEPT);
         if ($server === 'varnish') {
             [$host, $port] = self::backend(self::text($input, 'backend') ?? '');
             $life = $given['staticLife'] ?? self::LIFE;

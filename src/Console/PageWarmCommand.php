@@ -153,7 +153,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
     /** What becomes of a visitor's request now. */
     private static function explain(Pages $pages, OwnersOptions $owners, Visit $visit): Explanation
     {
-        return (new Exchange($pages, Settings::from($owners->for($visit->url)), $visit->variables($pages->server(Tags::origin($visit->url)))))->explain();
+        return (Exchange::of($pages, Settings::from($owners->for($visit->url)), $visit->variables($pages->notes()->server(Tags::origin($visit->url)))))->explain();
     }
 
     private static function log(OutputInterface $output, bool $json, WarmResult $deed, string $url, ?Transfer $transfer, string $detail): void

@@ -55,7 +55,7 @@ final class PageWhyCommand extends PageCommand
         $owners = self::owners($cache, $input);
         $settings = Settings::from($owners->for($visit->url));
         $pages = new Pages($cache, $settings);
-        $explanation = (new Exchange($pages, $settings, $visit->variables($pages->server(Tags::origin($visit->url)))))->explain();
+        $explanation = (Exchange::of($pages, $settings, $visit->variables($pages->notes()->server(Tags::origin($visit->url)))))->explain();
         $stored = $explanation->stored;
         $story = $stored === null ? new ExplanationText($explanation, []) : new ExplanationText($explanation, $pages->tags($stored['name']), $pages->elsewhere((string) $explanation->key, $stored['name'], $stored['page']));
         $others = $explanation->stored === null ? self::others(self::truth($place, $input), self::text($input, 'group') ?? '', $visit->url) : [];

@@ -46,7 +46,7 @@ final class SetCommand extends CacheCommand
         }
         $done = $cache->set($key, self::value($input), (int) $ttl, self::words($input->getOption('tag')));
 
-        return self::say($input, $output, ['key' => Text::document($key)['value']], $done, 'stored');
+        return self::say($input, $output, ['key' => Text::key($key)], $done, 'stored');
     }
 
     private static function value(InputInterface $input): mixed

@@ -37,7 +37,7 @@ final class WhyCommand extends CacheCommand
         $rows = $cache->inspect($key);
         $found = \in_array(true, \array_column($rows, 'found'), true);
         if ($input->getOption('json') === true) {
-            Text::json($output, ['key' => Text::document($key)['value'], 'found' => $found, 'reason' => $found ? null : self::reason($rows), 'tiers' => $rows]);
+            Text::json($output, ['key' => Text::key($key), 'found' => $found, 'reason' => $found ? null : self::reason($rows), 'tiers' => $rows]);
 
             return $found ? Application::OK : Application::NOT_DONE;
         }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Near;
 
+use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Store\Journal\JournalSlice;
 use Larder\System\FileLock;
@@ -36,7 +37,7 @@ final class ApcuNear implements Near
     private const LONG = 2048;
 
     /** Where the body begins in a copy that is neither. */
-    public const BODY = 9;
+    private const BODY = 9;
 
     /** Seconds. APCu adds a life to the time and expires at once what exceeds 32 bits. The body holds the exact time. */
     private const LONGEST_LIFE = 86_400 * 365;
@@ -118,7 +119,109 @@ final class ApcuNear implements Near
         }
     }
 
-    public function get(string $key): ?array
+    public function open(Window $window, string $prefix): void
+    {
+        $low = \pack('J', $window->floor);
+        $high = \pack('J', $window->ceiling + 1);
+        $window->low = 's' . $low;
+        $window->high = 's' . $high;
+        $window->lowEncoded = 'e' . $low;
+        $window->highEncoded = 'e' . $high;
+        $window->prefix = $this->prefix . $prefix;
+        $window->near = $this;
+    }
+
+    public function get(string $key, Window $window): mixed
+    {
+        $window->other = null;
+        if ($window->version !== $window->current) {
+            return null;
+        }
+        $changes = $window->changes;
+        $raw = \apcu_fetch($window->prefix . $key);
+        // Window::admits(), of a plain string in APCu's form.
+        if (\is_string($raw) && $raw > $window->low
+            && (isset($window->own[$key]) ? \strncmp($raw, 's' . \pack('J', $window->own[$key]), self::BODY) === 0 : $raw < $window->high)) {
+            (++$window->hits & Window::OFTEN) === 0 && $window->trim();
+            $value = $window->values[$key] = \substr($raw, self::BODY);
+            // Meanwhile a signal handler may have changed something, perhaps this key.
+            $changes === $window->changes || $window->drop($key);
+
+            return $value;
+        }
+
+        return $raw === false ? null : $this->kept($key, $window, $raw, $changes);
+    }
+
+    public function judge(string $key, Window $window, mixed $copy): mixed
+    {
+        $window->other = null;
+
+        return $copy === null ? null : $this->kept($key, $window, $copy, $window->changes);
+    }
+
+    private function kept(string $key, Window $window, mixed $raw, int $changes): mixed
+    {
+        $value = match (true) {
+            \is_array($raw) => isset($raw[0], $raw[1]) && \is_int($raw[0]) && $window->admits($key, $raw[0]) ? $raw[1] : null,
+            !\is_string($raw) || !isset($raw[self::BODY]) => null,
+            $raw[0] === 'e' => $this->encoded($key, $window, $raw),
+            default => $window->admits($key, self::position($raw)) ? $window->values[$key] = \substr($raw, self::BODY) : null,
+        };
+        if ($value === null) {
+            $copy = self::parse($raw);
+            $window->other = $copy === null ? null : [...$copy, $key];
+
+            return null;
+        }
+        if (\is_array($raw)) {
+            // A long string is read from APCu each time, in half a microsecond, so that memory holds it only once.
+            $window->passed[$key] = true;
+        }
+        (++$window->hits & Window::OFTEN) === 0 && $window->trim();
+        $changes === $window->changes || $window->drop($key);
+
+        return $value;
+    }
+
+    /** The value of an encoded copy without conditions but an expiry, as most are: without an entry, and for strings without calls. */
+    private function encoded(string $key, Window $window, string $raw): mixed
+    {
+        // Window::admits(), as in get().
+        if ($raw <= $window->lowEncoded
+            || !(isset($window->own[$key]) ? \strncmp($raw, 'e' . \pack('J', $window->own[$key]), self::BODY) === 0 : $raw < $window->highEncoded)) {
+            return null;
+        }
+        $left = $uptime = 0;
+        if ($raw[self::BODY] === 'v') {
+            $at = self::BODY + Entry::PLAIN;
+        } else {
+            $uptime = \intdiv(\hrtime(true), 1_000_000);
+            $at = Entry::timed($raw, $uptime < $window->compared ? $uptime + $window->ahead : $window->now(), $left, self::BODY);
+        }
+        $type = $raw[$at] ?? Codec::NULL;
+        if ($at === 0 || ($left !== 0 && $window->unchecked > 0) || $type === Codec::NULL || $type >= Codec::SNAPSHOTS) {
+            return null;
+        }
+        if ($type !== Codec::STRING) {
+            // What decodes must not be left in the middle by a signal's handler.
+            $held = Signals::hold();
+            $found = false;
+
+            return $window->putBody($key, $raw, $at, $left, $found);
+        }
+        if ($left !== 0) {
+            $window->ends[$key] = $end = ($uptime + ($left < Window::LONGEST ? $left : Window::LONGEST)) * 1_000_000;
+            if ($end < $window->end) {
+                $window->end = $end;
+                $window->due = $end < $window->due ? $end : $window->due;
+            }
+        }
+
+        return $window->values[$key] = \substr($raw, $at + 1);
+    }
+
+    public function copy(string $key): ?array
     {
         return self::parse(\apcu_fetch($this->prefix . $key));
     }
@@ -128,7 +231,7 @@ final class ApcuNear implements Near
      *
      * @return array{Entry, int}|null with the position of the copy; null: no copy
      */
-    public static function parse(mixed $raw): ?array
+    private static function parse(mixed $raw): ?array
     {
         if (\is_string($raw) && \strlen($raw) > 8) {
             /** @var array{1: int} $position */

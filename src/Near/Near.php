@@ -24,8 +24,29 @@ interface Near
     /** Drops the copies of what changed. False: it could not, and this request must not read this tier. */
     public function follow(JournalSlice $changes): bool;
 
-    /** @return array{Entry, int}|null with the position of the copy */
-    public function get(string $key): ?array;
+    /** Readies a request's window on a space for get(), where this tier can tell by itself what may be read. */
+    public function open(Window $window, string $prefix): void;
+
+    /**
+     * The value of a key's copy, which then is in the window too, if this request may read it: see Window::admits(). If only the
+     * request can tell, because the copy is newer than its view, or has tags or another condition, returns null, and the
+     * window's $other is the copy; as it is with a value of null.
+     */
+    public function get(string $key, Window $window): mixed;
+
+    /**
+     * As get(), of what the extension has found.
+     *
+     * @param mixed $copy in this tier's form; null: nothing
+     */
+    public function judge(string $key, Window $window, mixed $copy): mixed;
+
+    /**
+     * A key's copy, whoever may read it.
+     *
+     * @return array{Entry, int}|null with its position
+     */
+    public function copy(string $key): ?array;
 
     /** A marker's position, that is of the last flush or invalidation; null: not known here. */
     public function marker(string $key): ?int;

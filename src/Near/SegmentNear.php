@@ -8,6 +8,7 @@ use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Segment;
 use Larder\Store\Journal\JournalSlice;
+use Larder\System\Signals;
 
 /**
  * The extension's segment as the near tier: a reader gets values in place, without a copy.
@@ -102,7 +103,62 @@ final class SegmentNear implements Near
         return $epoch === $changes->epoch && $position >= $changes->end || $this->begin($changes);
     }
 
-    public function get(string $key): ?array
+    public function open(Window $window, string $prefix): void
+    {
+        $window->segment = $this->segment;
+        $window->prefix = $this->prefix . $prefix;
+        $window->near = $this;
+    }
+
+    public function get(string $key, Window $window): mixed
+    {
+        $window->other = null;
+        if ($window->version !== $window->current) {
+            return null;
+        }
+        $changes = $window->changes;
+        /** @var array{int, mixed}|array{int, null, mixed, int, int, int, int, list<string>, bool}|null $copy */
+        $copy = $this->segment->get($window->prefix . $key);
+
+        return $copy === null ? null : $this->kept($key, $window, $copy, $changes);
+    }
+
+    public function judge(string $key, Window $window, mixed $copy): mixed
+    {
+        $window->other = null;
+
+        /** @var array{int, mixed}|array{int, null, mixed, int, int, int, int, list<string>, bool}|null $copy */
+        return $copy === null ? null : $this->kept($key, $window, $copy, $window->changes);
+    }
+
+    /** @param array{int, mixed}|array{int, null, mixed, int, int, int, int, list<string>, bool} $copy */
+    private function kept(string $key, Window $window, array $copy, int $changes): mixed
+    {
+        if (isset($copy[1]) && $window->admits($key, $copy[0])) {
+            (++$window->hits & Window::OFTEN) === 0 && $window->trim();
+            // Even a long value costs no copy here: the array only points to its place in the segment.
+            $value = $window->values[$key] = $copy[1];
+        } else {
+            // What decodes must not be left in the middle by a signal's handler.
+            $held = Signals::hold();
+            [$entry, $position] = self::parse($copy);
+            $isSimple = $entry->soft === 0 && $entry->sure === 0 && $entry->tags === [] && ($entry->value !== null || !$entry->isHeld);
+            $found = false;
+            $value = $isSimple && $window->admits($key, $position, $entry->created, $entry->expiry) ? $window->put($key, $entry, $found) : null;
+            if (!$found) {
+                $window->other = [$entry, $position, $key];
+
+                return null;
+            }
+            $window->hits++;
+        }
+        // Meanwhile a destructor or signal handler may have changed something, perhaps this key.
+        $changes === $window->changes || $window->drop($key);
+
+        return $value;
+    }
+
+    public function copy(string $key): ?array
     {
         $copy = $this->segment->get($this->prefix . $key);
 
@@ -116,7 +172,7 @@ final class SegmentNear implements Near
      *
      * @return array{Entry, int} with the position of the copy
      */
-    public static function parse(array $copy): array
+    private static function parse(array $copy): array
     {
         if (\count($copy) === 2) {
             /** @var array{int, mixed} $copy */
@@ -147,11 +203,11 @@ final class SegmentNear implements Near
     public function put(array $copies, string $epoch): void
     {
         foreach ($copies as [$key, $entry, $position, $at, $life]) {
-            $this->copy($key, $entry, $position, $at, $epoch, $life);
+            $this->keep($key, $entry, $position, $at, $epoch, $life);
         }
     }
 
-    private function copy(string $key, Entry $entry, int $position, int $at, string $epoch, int $life): void
+    private function keep(string $key, Entry $entry, int $position, int $at, string $epoch, int $life): void
     {
         try {
             $encoded = Codec::isSnapshot($entry->payload);

@@ -6,11 +6,10 @@ namespace Larder\Near;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
+use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
+use Larder\Store\Snapshot;
 use Larder\Store\Store;
-use Larder\Store\StoreBusy;
-use Larder\System\CircuitBreaker;
-use Larder\System\Failure;
 use Larder\System\FailureLog;
 
 /**
@@ -32,36 +31,29 @@ final class StoreNear implements Near
     private int $position = 0;
     /** Position of the state's record in this store; every write is guarded by it. */
     private int $guard = 0;
-    private int $errors = 0;
     private int $refused = 0;
-    private readonly CircuitBreaker $breaker;
+    private readonly Guard $store;
     private readonly string $writer;
     private readonly string $stateKey;
 
-    /** @param string $part what log lines call this tier */
-    public function __construct(
-        private readonly Store $store,
-        private readonly string $name,
-        private readonly string $part = 'sqlite',
-        private readonly ?FailureLog $failureLog = null,
-    ) {
+    /**
+     * @param string             $part what log lines call this tier
+     * @param ?\Closure(): Store $make makes the store again, if an exception has left it in the middle of a call
+     */
+    public function __construct(Store $store, private readonly string $name, string $part = 'sqlite', ?FailureLog $failureLog = null, ?\Closure $make = null)
+    {
+        $this->store = new Guard($part, $store, $make, $failureLog);
         $this->writer = \bin2hex(\random_bytes(6));
-        $this->breaker = new CircuitBreaker();
         $this->stateKey = $name . ':state';
     }
 
     public function state(): array
     {
-        if ($this->breaker->isOpen()) {
+        $snapshot = $this->read($this->stateKey);
+        if ($snapshot === null) {
             return ['', 0, ''];
         }
-        try {
-            $record = $this->store->read([$this->stateKey])->records[$this->stateKey] ?? null;
-        } catch (Failure $failure) {
-            $this->failed($failure);
-
-            return ['', 0, ''];
-        }
+        $record = $snapshot->records[$this->stateKey] ?? null;
         $state = \explode(' ', \substr($record->body ?? '', 1), 4);
         if ($record === null || \count($state) !== 4) {
             $this->guard = $record->position ?? 0;
@@ -79,45 +71,62 @@ final class StoreNear implements Near
 
     public function follow(JournalSlice $changes): bool
     {
-        try {
-            for ($try = 0; $try < self::TRIES; $try++) {
-                [$epoch, $position, $token] = $this->state();
-                if ($this->breaker->isOpen()) {
+        for ($try = 0; $try < self::TRIES; $try++) {
+            [$epoch, $position, $token] = $this->state();
+            if ($this->store->isDown()) {
+                return false;
+            }
+            if (!$changes->news($epoch, $position)) {
+                return true;
+            }
+            [$end, $next] = $epoch === $changes->epoch && $position > $changes->end
+                ? [$position, $token] : [$changes->end, $changes->token];
+            if ($epoch !== $changes->epoch || !$changes->complete) {
+                $this->generation = \bin2hex(\random_bytes(4));
+            } else {
+                // The copies go before the state has its new position: a process killed between the two has only
+                // dropped too much. First the state is written as it is: from then on its guard refuses the copies
+                // that others read before, so no older copy comes in after this looked for it.
+                if ($changes->list !== [] && !$this->writeState($epoch, $position, $token)) {
+                    continue;
+                }
+                $outdated = $this->outdated($changes, $position);
+                if ($outdated === null) {
                     return false;
                 }
-                if (!$changes->news($epoch, $position)) {
-                    return true;
-                }
-                [$end, $next] = $epoch === $changes->epoch && $position > $changes->end
-                    ? [$position, $token] : [$changes->end, $changes->token];
-                if ($epoch !== $changes->epoch || !$changes->complete) {
-                    $this->generation = \bin2hex(\random_bytes(4));
-                } else {
-                    // The copies go before the state has its new position: a process killed between the two has only
-                    // dropped too much. First the state is written as it is: from then on its guard refuses the copies
-                    // that others read before, so no older copy comes in after this looked for it.
-                    if ($changes->list !== [] && !$this->writeState($epoch, $position, $token)) {
-                        continue;
+                foreach (\array_chunk($outdated, self::BATCH) as $batch) {
+                    if ($this->store->write($batch) === null) {
+                        return false;
                     }
-                    foreach (\array_chunk($this->outdated($changes, $position), self::BATCH) as $batch) {
-                        $this->store->write($batch);
-                    }
-                }
-                if ($this->writeState($changes->epoch, $end, $next)) {
-                    $this->position = $end;
-                    $this->epoch = $changes->epoch;
-
-                    return true;
                 }
             }
-        } catch (Failure $failure) {
-            $this->failed($failure);
+            if ($this->writeState($changes->epoch, $end, $next)) {
+                $this->position = $end;
+                $this->epoch = $changes->epoch;
+
+                return true;
+            }
         }
 
         return false;
     }
 
-    public function get(string $key): ?array
+    public function open(Window $window, string $prefix): void
+    {
+        // Each read is a call of the store, so no get asks before the request's reader does.
+    }
+
+    public function get(string $key, Window $window): mixed
+    {
+        return null;
+    }
+
+    public function judge(string $key, Window $window, mixed $copy): mixed
+    {
+        return null;
+    }
+
+    public function copy(string $key): ?array
     {
         $body = $this->body($this->key($key));
         if (\strlen($body) < 10) {
@@ -150,38 +159,27 @@ final class StoreNear implements Near
     /** If a copy cannot be dropped now, the next process that follows the journal drops it. */
     public function drop(string $key): void
     {
-        if ($this->breaker->isOpen()) {
-            return;
-        }
-        try {
-            $this->store->write([new Change($this->key($key), null, $this->writer, kind: Entry::DELETED)]);
-        } catch (Failure $failure) {
-            $this->failed($failure);
-        }
+        $this->store->write([new Change($this->key($key), null, $this->writer, kind: Entry::DELETED)]);
     }
 
     public function stats(): array
     {
-        $stats = ['engine' => 'sqlite', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
-        try {
-            $stats = $this->breaker->isOpen() ? $stats : $this->store->stats();
-        } catch (Failure $failure) {
-            $this->failed($failure);
-        }
+        $stats = $this->store->call(static fn(Store $store): array => $store->stats()) ?? ['engine' => 'sqlite', 'entries' => 0, 'bytes' => 0, 'budget' => 0];
 
-        return $stats + ['errors' => $this->errors, 'refused' => $this->refused];
+        return $stats + ['errors' => $this->store->errors, 'refused' => $this->refused];
     }
 
-    /** False: somebody else was first. */
+    /** False: somebody else was first, or it failed. */
     private function writeState(string $epoch, int $position, string $token): bool
     {
         $body = 'n' . $this->generation . ' ' . $epoch . ' ' . $position . ' ' . $token;
-        $outcome = $this->store->write([new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true)])[0];
-        if ($outcome->done) {
-            $this->guard = $outcome->position;
+        $outcome = $this->store->write([new Change($this->stateKey, $body, $this->writer, $this->guard, strict: true)])[0] ?? null;
+        if ($outcome === null || !$outcome->done) {
+            return false;
         }
+        $this->guard = $outcome->position;
 
-        return $outcome->done;
+        return true;
     }
 
     private function store(string $name, string $body, int $position, int $at, string $epoch, int $life): void
@@ -189,68 +187,56 @@ final class StoreNear implements Near
         // Before the rest is looked at: a destructor that uses the cache may move all of it on.
         $key = $this->key($name);
         $guard = $this->guard;
-        if ($this->generation === '' || $this->epoch !== $epoch || $this->position > $at || $this->breaker->isOpen()) {
+        if ($this->generation === '' || $this->epoch !== $epoch || $this->position > $at || $this->store->isDown()) {
             $this->refused++;
 
             return;
         }
-        try {
-            $snapshot = $this->store->read([$key]);
-            $there = $snapshot->records[$key] ?? null;
-            if ($there !== null && self::position($there->body) > $position) {
-                return;
-            }
-            $outcome = $this->store->write([new Change(
-                $key,
-                'n' . \pack('J', $position) . $body,
-                $this->writer,
-                $there->position ?? $snapshot->at,
-                // By this store's own clock, not by the truth's.
-                $life === 0 ? 0 : $this->store->now() + $life * 1000,
-                // Nobody else may have followed the journal further since this one looked.
-                [$this->stateKey => $guard],
-                strict: true,
-            )])[0];
-            if (!$outcome->done) {
-                $this->refused++;
-                $this->drop($name);
-            }
-        } catch (Failure $failure) {
-            $this->failed($failure);
+        $snapshot = $this->read($key);
+        $now = $life === 0 ? 0 : $this->store->call(static fn(Store $store): int => $store->now());
+        $there = $snapshot->records[$key] ?? null;
+        if ($snapshot === null || $now === null || ($there !== null && self::position($there->body) > $position)) {
+            return;
+        }
+        $outcome = $this->store->write([new Change(
+            $key,
+            'n' . \pack('J', $position) . $body,
+            $this->writer,
+            $there->position ?? $snapshot->at,
+            // By this store's own clock, not by the truth's.
+            $life === 0 ? 0 : $now + $life * 1000,
+            // Nobody else may have followed the journal further since this one looked.
+            [$this->stateKey => $guard],
+            strict: true,
+        )])[0] ?? null;
+        if ($outcome !== null && !$outcome->done) {
+            $this->refused++;
+            $this->drop($name);
         }
     }
 
     private function body(string $key): string
     {
-        if (!$this->breaker->isOpen()) {
-            try {
-                return $this->store->read([$key])->records[$key]->body ?? '';
-            } catch (Failure $failure) {
-                $this->failed($failure);
-            }
-        }
-
-        return '';
+        return $this->read($key)->records[$key]->body ?? '';
     }
 
-    private function failed(Failure $failure): void
+    private function read(string $key): ?Snapshot
     {
-        if ($failure instanceof StoreBusy) {
-            return;
-        }
-        $this->errors++;
-        $this->breaker->trip();
-        $this->failureLog?->report($this->part, $failure->getMessage() . '; going on without it');
+        return $this->store->call(static fn(Store $store): Snapshot => $store->read([$key]));
     }
 
-    /** @return list<Change> that drop the copies older than what changed */
-    private function outdated(JournalSlice $changes, int $position): array
+    /** @return ?list<Change> that drop the copies older than what changed; null: it failed */
+    private function outdated(JournalSlice $changes, int $position): ?array
     {
         $gone = [];
         foreach ($changes->list as [$key, $changed]) {
             if ($changed > $position) {
                 $name = $this->key($key);
-                $body = $this->store->read([$name])->records[$name]->body ?? '';
+                $snapshot = $this->read($name);
+                if ($snapshot === null) {
+                    return null;
+                }
+                $body = $snapshot->records[$name]->body ?? '';
                 if ($body !== '' && self::position($body) < $changed) {
                     $gone[] = new Change($name, null, $this->writer, kind: Entry::DELETED);
                 }

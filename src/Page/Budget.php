@@ -29,9 +29,6 @@ final readonly class Budget
     /** Of all pages in the cache, unless the owner says otherwise. */
     public const BYTES = 48 << 20;
 
-    /** Of many visits one is noted, so that a hit costs no write. */
-    private const NOTED = 32;
-
     /** Used pages that one new page may move to the end, at the most. */
     private const SPARED = 4;
 
@@ -83,12 +80,10 @@ final readonly class Budget
         return self::needs($bytes) <= \intdiv($this->slots(), 4);
     }
 
-    /** Notes that a page was used: now and then, by chance. */
+    /** Notes that a page was used. */
     public function used(string $name): void
     {
-        if (\mt_rand(1, self::NOTED) === 1) {
-            $this->notes->set("u$name", true, self::KEPT);
-        }
+        $this->notes->set("u$name", true, self::KEPT);
     }
 
     /**

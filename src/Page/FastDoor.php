@@ -29,7 +29,7 @@ use Larder\System\Quiet;
  *
  * The counter must see every purge, so there is no fast door before a truth tier that other servers share.
  *
- * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Page from StoredReply
  * @phpstan-import-type Constants from Serve
  * @phpstan-type Copyable array{string, list<string>, Page, string, list<string>}
  */
@@ -40,13 +40,6 @@ final class FastDoor
 
     /** No page carries this tag: its invalidation only moves the counter. */
     private const NO_PAGE = "\0door";
-
-    /** Fields that most requests have: none of them identifies anybody, none is in the key. */
-    public const USUAL = [
-        'HTTP_ACCEPT', 'HTTP_ACCEPT_ENCODING', 'HTTP_ACCEPT_LANGUAGE', 'HTTP_CACHE_CONTROL', 'HTTP_CONNECTION', 'HTTP_CONTENT_LENGTH', 'HTTP_CONTENT_TYPE', 'HTTP_COOKIE', 'HTTP_DNT', 'HTTP_HOST', 'HTTP_IF_MODIFIED_SINCE', 'HTTP_IF_NONE_MATCH',
-        'HTTP_PRAGMA', 'HTTP_PRIORITY', 'HTTP_RANGE', 'HTTP_REFERER', 'HTTP_SEC_CH_UA', 'HTTP_SEC_CH_UA_MOBILE', 'HTTP_SEC_CH_UA_PLATFORM', 'HTTP_SEC_FETCH_DEST', 'HTTP_SEC_FETCH_MODE', 'HTTP_SEC_FETCH_SITE',
-        'HTTP_SEC_FETCH_USER', 'HTTP_SEC_GPC', 'HTTP_TE', 'HTTP_UPGRADE_INSECURE_REQUESTS', 'HTTP_USER_AGENT', 'HTTP_VIA', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_REAL_IP',
-    ];
 
     /** How the CGI name of a field of the header begins. */
     private const FIELD = 'HTTP_';
@@ -70,8 +63,8 @@ final class FastDoor
      */
     public static function of(Cache $pages, Settings $settings): ?self
     {
-        $counter = $pages->purgeCounter();
-        $local = $pages->local();
+        $counter = $pages->internals()->purgeCounter();
+        $local = $pages->internals()->local();
         $isAsked = Serve::$place !== null && Serve::$place !== '';
         if ($counter === null || $local === null || (!$isAsked && !$counter->exists())) {
             return null;
@@ -114,7 +107,7 @@ final class FastDoor
      */
     public static function doubtOthers(Cache $cache): void
     {
-        $path = $cache->group('page')->purgeCounter()?->path;
+        $path = $cache->group('page')->internals()->purgeCounter()?->path;
         foreach (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: [] as $place) {
             Quiet::call(static fn(): bool => Ownership::isPrivate($place) && ($path === null || !\str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true))) && \touch($place, 1));
         }
@@ -236,7 +229,7 @@ final class FastDoor
     private function purge(): bool
     {
         $this->pages->learn();
-        $this->counter->note(\array_slice($this->pages->journalled('p', self::NO_PAGE), 1, 1));
+        $this->counter->note(\array_slice($this->pages->internals()->journalled('p', self::NO_PAGE), 1, 1));
 
         return $this->pages->invalidateTags(self::NO_PAGE);
     }
@@ -328,8 +321,8 @@ final class FastDoor
             'files' => $this->directory,
             'apcu' => $this->settings->copies === 'apcu' && $this->hasApcu() ? $this->prefix() : '',
             'rules' => $this->settings->rules,
-            'usual' => self::fields(self::USUAL),
-            'unusual' => self::fields(\array_filter([...Serve::OVERRIDES, ...Serve::KEYED], fn(string $name): bool => !Serve::matches($name, $this->settings->rules['ignoredFields']))),
+            'usual' => self::fields(\array_keys(RequestKey::PLAIN)),
+            'unusual' => self::fields(\array_filter([...RequestKey::OVERRIDES, ...RequestKey::KEYED], fn(string $name): bool => !RequestKey::matches($name, $this->settings->rules['ignoredFields']))),
             'identity' => self::identity(),
             'conditions' => self::fields([...Serve::CONDITIONS, ...$this->settings->rules['clientControl'] ? Serve::CONTROL : []]),
             'accepted' => Serve::accepted(),
@@ -345,8 +338,8 @@ final class FastDoor
      */
     private static function identity(): array
     {
-        $names = \array_unique([...Serve::IDENTITY, ...Serve::$constants['identity'] ?? [], ...\array_map(\strval(...), \array_keys($_SERVER))]);
-        $seen = \array_filter($names, static fn(string $name): bool => \preg_match(Serve::IDENTIFIES, $name) === 1 && !\str_starts_with($name, self::FIELD));
+        $names = \array_unique([...RequestKey::IDENTITY, ...Serve::$constants['identity'] ?? [], ...\array_map(\strval(...), \array_keys($_SERVER))]);
+        $seen = \array_filter($names, static fn(string $name): bool => \preg_match(RequestKey::IDENTIFIES, $name) === 1 && !\str_starts_with($name, self::FIELD));
         \sort($seen);
 
         return $seen;

@@ -8,7 +8,7 @@ namespace Larder\Page;
  * The ignored cookies and parameters of a request. The page cache takes them out of what the application sees, but no PHP code
  * can take them out of filter_input(), getenv() and getallheaders(): what may do harm there keeps the page out of the store.
  *
- * @phpstan-import-type Rules from Serve
+ * @phpstan-import-type Rules from RequestKey
  */
 final class Ignored
 {
@@ -25,11 +25,11 @@ final class Ignored
      */
     public static function reason(array $rules): string
     {
-        $query = \explode('?', Serve::variable('REQUEST_URI') ?? '', 2)[1] ?? '';
+        $query = \explode('?', RequestKey::variable('REQUEST_URI') ?? '', 2)[1] ?? '';
 
         return match (true) {
             !self::isHarmless(\explode('&', $query), $rules['ignoredQuery']) => 'an ignored parameter is no plain text',
-            !self::isHarmless(\explode(';', Serve::variable('HTTP_COOKIE') ?? ''), $rules['ignoredCookies']) => 'an ignored cookie is no plain text',
+            !self::isHarmless(\explode(';', RequestKey::variable('HTTP_COOKIE') ?? ''), $rules['ignoredCookies']) => 'an ignored cookie is no plain text',
             default => '',
         };
     }
@@ -42,7 +42,7 @@ final class Ignored
     {
         foreach ($pairs as $pair) {
             $pair = \trim($pair);
-            if (Serve::matches(\explode('=', $pair, 2)[0], $patterns) && \preg_match(self::HARMLESS, \rawurldecode($pair)) !== 1) {
+            if (RequestKey::matches(\explode('=', $pair, 2)[0], $patterns) && \preg_match(self::HARMLESS, \rawurldecode($pair)) !== 1) {
                 return false;
             }
         }

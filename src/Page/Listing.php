@@ -9,7 +9,7 @@ use Larder\Cache;
 /**
  * The stored pages, for people. Reads the truth tier through, so no request does it.
  *
- * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Page from StoredReply
  * @phpstan-type Row array{name: string, page: Page, size: int, tags: list<string>, isExpired: bool}
  */
 final class Listing

@@ -56,7 +56,7 @@ final class Middleware implements MiddlewareInterface
 
     private function answer(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
     {
-        $exchange = new Exchange($this->pages, $this->settings, Psr7::variables($request));
+        $exchange = Exchange::of($this->pages, $this->settings, Psr7::variables($request));
         $reply = $exchange->answer();
         if ($reply !== null) {
             $this->pages->publish();

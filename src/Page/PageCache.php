@@ -65,19 +65,28 @@ final class PageCache
             return;
         }
         self::$isStarted = true;
-        $exchange = new Exchange($this->pages, $this->settings, $_SERVER);
-        $reply = $exchange->answer();
+        $serving = new Serving($this->pages, $this->settings, $_SERVER);
+        $reply = $serving->answer();
+        if ($reply !== null) {
+            Sapi::send($reply);
+            $serving->copy();
+            $this->pages->publish();
+            exit;
+        }
+        \is_file(__DIR__ . '/../../classes/record.php') && require __DIR__ . '/../../classes/record.php';
+        $exchange = new Exchange($this->pages, $this->settings, $serving);
+        $reply = $exchange->buildable();
         if ($reply !== null) {
             Sapi::send($reply);
             if ($exchange->renewal !== null && !$this->defers($exchange->renewal)) {
                 $isSent = Renewal::request($_SERVER, $exchange->renewal, $this->settings->wait);
                 // Without an early end of the response nobody has waited for more than the sending.
                 if (Sapi::canFinish() ? !$exchange->isHandedOver() : !$isSent) {
-                    $this->pages->cannotRenew();
+                    $this->pages->builders()->cannotRenew();
                     $exchange->giveUp();
                 }
             }
-            $exchange->copy();
+            $serving->copy();
             $this->pages->publish();
             exit;
         }

@@ -7,10 +7,6 @@ namespace Larder\Page;
 use Larder\Cache;
 use Larder\Page\Files\FileOptions;
 use Larder\Page\Files\Tree;
-use Larder\Page\Http\NoVarySearch;
-use Larder\System\FileLock;
-use Larder\System\ProcessId;
-use Larder\System\Quiet;
 
 /**
  * The stored pages, in two groups of the cache. Under a request's key lie, each with a letter in front, in `page`
@@ -18,22 +14,12 @@ use Larder\System\Quiet;
  *     p  the page, or the list of field names that its variants depend on; each variant has a key of its own
  *     s  its freshness stamp: without it the page has been expired, and is renewed at the next request
  *
- * and in `page-notes`
- *
- *     x  by a part of the key's hash, with all of the hash: a mark, that the page was private, uncacheable or failing last
- *        time, so nobody waits for it
- *     t  the same: why the store did not take the page last time, although another one may be taken
- *     b  its builder
- *     i, r, u and ring: see Budget
- *     w  by host name: how many may wait there
- *     n  by path and not by key: the last No-Vary-Search rule of a response
- *     o  by origin: the owner's options and what the web server tells PHP of itself, for the command line; and without one,
- *        of which origins there are some
+ * What is known besides lies in `page-notes`: see PageNotes, Builders and Budget.
  *
  * Page and stamp carry the same tags, the stamp's with a mark in front. Invalidating a tag removes pages; with the mark it
  * expires them. Nothing that lies there is trusted to be what this class wrote.
  *
- * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Page from StoredReply
  * @phpstan-import-type Copyable from FastDoor
  * @phpstan-type Stored array{page: Page, body: string, isExpired: bool, name: string}
  */
@@ -45,49 +31,32 @@ final class Pages
     /** Most lists of field names that one URL's variants may depend on. */
     private const LISTS = 4;
 
-    /** Seconds that a list of field names, or a No-Vary-Search rule, is kept. */
-    private const RULES = 86_400;
-
-    /** Seconds after which another one may build: the application may be longer, but nobody waits longer for it. */
-    public const BUILDING = 60;
-
     /** Bytes that a page takes beside its body, about. */
     private const HEADER = 1_500;
 
-    /** Places for waiting where nobody knows how many processes there are. */
-    private const PLACES = 4;
-
-    /** Pages that are known at the same time not to be stored: a flood of them takes no more room. */
-    private const MARKS = 1_024;
-
-    /** Files of the right to build where the cache cannot note one: pages of one file wait for each other. */
-    private const LOCKS = 64;
-    private const UNSHARED = '-build-unshared';
-
-    /** Origins whose options are noted: a visitor may make up hosts. */
-    private const ORIGINS = 256;
-
-    /** Seconds that nobody waits for a page that could not be stored. */
-    private const UNSTORED = 60;
+    /** Of many visits one is noted, so that a hit costs no write. */
+    private const NOTED = 32;
 
     /** Why store() did not take a page. */
-    private const TOO_LARGE = 'it takes more than a quarter of the bytes that all pages together may take';
+    public const TOO_LARGE = 'it takes more than a quarter of the bytes that all pages together may take';
     public const UNWRITTEN = 'it was purged while it was made, or the cache could not be written';
-
-    /** Judges by its own request: what the application does with its cache does not concern it. */
-    private readonly Cache $own;
-    private readonly Cache $notes;
-    private readonly Budget $budget;
 
     /** In the application's request, so that what a transaction purges counts from its COMMIT on. */
     private readonly Cache $shared;
 
-    private readonly ?FastDoor $door;
+    // Made on first use: a hit needs none of these.
+    private ?Cache $apart = null;
+    private ?Cache $own = null;
+    private ?Cache $noted = null;
+    private ?PageNotes $notes = null;
+    private ?Builders $builders = null;
+    private ?Budget $budget = null;
+    private ?FastDoor $door = null;
+    private bool $hasDoor;
 
-    /** The web server's own copies of pages; null: there are none. */
-    private readonly ?Tree $tree;
+    /** The web server's own copies of pages; null: there are none, or nobody has asked yet. */
+    private ?Tree $tree = null;
     private readonly ?FileOptions $files;
-    private readonly Proxies $proxies;
 
     /** @var list<string> tags of the page found or stored last */
     private array $tags = [];
@@ -99,17 +68,73 @@ final class Pages
      * @param ?Settings $settings null: for a process that stores and removes no page of itself
      * @param int       $bytes    of all pages in the cache together
      */
-    public function __construct(Cache $cache, ?Settings $settings = null, int $bytes = Budget::BYTES)
+    public function __construct(private readonly Cache $cache, private readonly ?Settings $settings = null, private readonly int $bytes = Budget::BYTES)
     {
-        $apart = $cache->apart();
-        $this->own = $apart->group('page');
-        $this->notes = $apart->group('page-notes', cacheOnly: true);
         $this->shared = $cache->group('page');
-        $this->budget = new Budget($this->own, $this->notes, $bytes);
-        $this->door = $settings === null ? null : FastDoor::of($this->own, $settings);
         $this->files = $settings?->files;
-        $this->proxies = $settings->proxies ?? Proxies::from([]);
-        $this->tree = $this->files === null ? null : new Tree($this->shared, $this->files->directory);
+        $this->hasDoor = $settings !== null;
+    }
+
+    public function notes(): PageNotes
+    {
+        return $this->notes ??= new PageNotes($this->noted());
+    }
+
+    public function builders(): Builders
+    {
+        return $this->builders ??= new Builders($this->noted());
+    }
+
+    private function noted(): Cache
+    {
+        return $this->noted ??= $this->apart()->group('page-notes', cacheOnly: true);
+    }
+
+    private function budget(): Budget
+    {
+        return $this->budget ??= new Budget($this->own(), $this->noted(), $this->bytes);
+    }
+
+    /** Whether this visit is one of those that are noted: by chance, for which a clock's last digits will do. */
+    private static function isNoted(): bool
+    {
+        return \intdiv(\hrtime(true), 10) % self::NOTED === 0;
+    }
+
+    /**
+     * A request of its own, in which pages are judged and stored: what the application does with its cache does not concern it.
+     * Its view must begin before the application runs. What is found before it is made was read in the application's request,
+     * which a hit needs no second one for.
+     */
+    private function apart(): Cache
+    {
+        return $this->apart ??= $this->cache->apart();
+    }
+
+    private function own(): Cache
+    {
+        return $this->own ??= $this->apart()->group('page');
+    }
+
+    private function door(): ?FastDoor
+    {
+        if ($this->hasDoor && $this->settings !== null) {
+            $this->hasDoor = false;
+            $this->door = FastDoor::of($this->own(), $this->settings);
+        }
+
+        return $this->door;
+    }
+
+    private function tree(): ?Tree
+    {
+        return $this->files === null ? null : $this->tree ??= new Tree($this->shared, $this->files->directory);
+    }
+
+    /** Tells caches in front of this server which tags' pages to remove. */
+    private function tellProxies(string ...$tags): bool
+    {
+        return $this->settings?->proxies === null || $this->settings->proxies->remove(\array_values($tags));
     }
 
     /**
@@ -122,10 +147,11 @@ final class Pages
     public function find(string $key, bool &$isVariant = false): ?array
     {
         $isVariant = false;
-        $found = $this->own->getMultiple(["p$key", "s$key"]);
+        $from = $this->own ?? $this->shared;
+        $found = $from->getMultiple(["p$key", "s$key"]);
         $value = $found["p$key"] ?? null;
         if (ResponseEncoder::isWhole($value)) {
-            $this->budget->used($key);
+            self::isNoted() && $this->budget()->used($key);
             $this->tags = self::tagsIn($value);
             $this->last = [$key, $value['page'], $value['body'], $this->tags];
 
@@ -136,8 +162,8 @@ final class Pages
             return null;
         }
         $isVariant = true;
-        $keys = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), $lists);
-        $found = $this->own->getMultiple(\array_merge(...\array_map(static fn(string $key): array => ["p$key", "s$key"], $keys)));
+        $keys = \array_map(static fn(array $fields): string => $key . RequestKey::variant($fields), $lists);
+        $found = $from->getMultiple(\array_merge(...\array_map(static fn(string $key): array => ["p$key", "s$key"], $keys)));
         $last = null;
         foreach ($keys as $each) {
             $variant = $found["p$each"] ?? null;
@@ -147,7 +173,7 @@ final class Pages
             }
         }
 
-        $last === null || $this->budget->used($last['name']);
+        $last !== null && self::isNoted() && $this->budget()->used($last['name']);
 
         return $last;
     }
@@ -165,22 +191,22 @@ final class Pages
         if ($vary === []) {
             // A default mostly, whose author has forgotten that others say Vary. It depends on the same fields, for else it would
             // answer those who have a variant of their own (RFC 9111, section 4.1); but everybody takes what is not coded.
-            $vary = \array_values(\array_diff(self::lists($this->own->get("p$key"))[0] ?? [], ['accept-encoding']));
+            $vary = \array_values(\array_diff(self::lists($this->shared->get("p$key"))[0] ?? [], ['accept-encoding']));
         }
-        $name = $key . ($vary === [] ? '' : Serve::variant($vary));
-        $page['headers'] = [...$page['headers'], ...$this->proxies->lines($tags)];
-        if (!$this->budget->holds(\strlen($body) + self::HEADER)) {
+        $name = $key . ($vary === [] ? '' : RequestKey::variant($vary));
+        $page['headers'] = [...$page['headers'], ...$this->settings?->proxies?->lines($tags) ?? []];
+        if (!$this->budget()->holds(\strlen($body) + self::HEADER)) {
             return self::TOO_LARGE;
         }
         if (!ResponseEncoder::fitsMemory(\strlen($body))) {
             return ResponseEncoder::NO_MEMORY;
         }
-        if (!$this->budget->admit($name, \strlen($body) + self::HEADER)) {
+        if (!$this->budget()->admit($name, \strlen($body) + self::HEADER)) {
             return self::UNWRITTEN;
         }
         $work = fn(): bool => $this->put($key, $name, $page, $body, $vary, $tags, $seconds);
 
-        $done = $this->door === null ? $work() : $this->door->replace($key, [$name], $this->names($tags), $work, fn(): ?array => $this->copyable($key));
+        $done = $this->door()?->replace($key, [$name], $this->names($tags), $work, fn(): ?array => $this->copyable($key)) ?? $work();
         if ($done && $vary === []) {
             $this->last = [$key, $page, $body, $tags];
             $this->publish();
@@ -197,16 +223,16 @@ final class Pages
     private function put(string $key, string $name, array $page, string $body, array $vary, array $tags, int $seconds): bool
     {
         $value = ['page' => $page, 'body' => $body, 'tags' => $tags];
-        $done = $this->own->fill("p$name", $value, $seconds, $tags)
-            && $this->own->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
+        $done = $this->own()->fill("p$name", $value, $seconds, $tags)
+            && $this->own()->fill("s$name", 1, $seconds, \array_map(Tags::ofStamp(...), $tags));
         if ($done && $vary !== []) {
-            $lists = self::lists($this->own->get("p$key"));
+            $lists = self::lists($this->own()->get("p$key"));
             if (!\in_array($vary, $lists, true)) {
-                $done = $this->own->set("p$key", ['vary' => \array_slice([$vary, ...$lists], 0, self::LISTS)], self::RULES);
+                $done = $this->own()->set("p$key", ['vary' => \array_slice([$vary, ...$lists], 0, self::LISTS)], PageNotes::KEPT);
             }
         }
-        $this->own->commit();
-        $there = $this->own->getMultiple(["p$name", "s$name"]);
+        $this->own()->commit();
+        $there = $this->own()->getMultiple(["p$name", "s$name"]);
 
         // Only now have the fills been judged and written: what was refused is gone from this request too.
         return $done && ($there["p$name"] ?? null) === $value && isset($there["s$name"]);
@@ -229,13 +255,13 @@ final class Pages
     /** Removes the page of a key, or the variant of it that this request gets. */
     public function remove(string $key): void
     {
-        $there = $this->own->get("p$key");
+        $there = $this->own()->get("p$key");
         if ($there === null) {
             return;
         }
-        $names = \array_map(static fn(array $fields): string => $key . Serve::variant($fields), self::lists($there) ?: [[]]);
-        $work = fn(): bool => $this->own->deleteMultiple(\array_map(static fn(string $name): string => "p$name", $names));
-        $this->door === null ? $work() : $this->door->replace($key, $names, [], $work, static fn(): null => null);
+        $names = \array_map(static fn(array $fields): string => $key . RequestKey::variant($fields), self::lists($there) ?: [[]]);
+        $work = fn(): bool => $this->own()->deleteMultiple(\array_map(static fn(string $name): string => "p$name", $names));
+        $this->door()?->replace($key, $names, [], $work, static fn(): null => null) ?? $work();
     }
 
     /**
@@ -245,19 +271,22 @@ final class Pages
      */
     public function copy(string $key, string $name): void
     {
-        $this->door?->copy($key, $name, $this->names($this->tags), fn(): ?array => $this->copyable($key));
+        // Only larder-serve.php reads copies.
+        if (\class_exists(Serve::class, false) && Serve::$place !== null) {
+            $this->door()?->copy($key, $name, $this->names($this->tags), fn(): ?array => $this->copyable($key));
+        }
     }
 
     /** Gives the web server the page that was found last, where it may send it. Call it when the visitor has his answer. */
     public function publish(): void
     {
-        if ($this->tree === null || $this->files === null || $this->last === null) {
+        if ($this->files === null || $this->last === null) {
             return;
         }
         [$key, $page, $body, $tags] = $this->last;
-        $names = [...\array_slice($this->shared->journalled("p$key"), 0, 1), ...$this->names($tags)];
+        $names = [...\array_slice($this->shared->internals()->journalled("p$key"), 0, 1), ...$this->names($tags)];
         try {
-            $this->tree->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
+            $this->tree()?->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
             \error_log('Larder: the web server got no file of a page: ' . $failure->getMessage());
@@ -277,9 +306,9 @@ final class Pages
     public function elsewhere(string $key, string $name, array $page): array
     {
         $reason = null;
-        $file = $this->files === null ? null : $this->tree?->file($this->files, $key, $page, $reason);
+        $file = $this->files === null ? null : $this->tree()?->file($this->files, $key, $page, $reason);
 
-        return ['file' => $file, 'reason' => $reason, 'copy' => $this->door?->has($key, $name)];
+        return ['file' => $file, 'reason' => $reason, 'copy' => $this->door()?->has($key, $name)];
     }
 
     /**
@@ -289,13 +318,13 @@ final class Pages
      */
     private function copyable(string $key): ?array
     {
-        $this->own->refresh();
+        $this->own()->refresh();
         // This makes the invalidations first that the store could not take before.
-        $this->own->learn();
+        $this->own()->learn();
         $stored = $this->find($key);
-        $lists = self::lists($this->own->get("p$key"));
+        $lists = self::lists($this->own()->get("p$key"));
         // Which of several lists counts is not Serving's to say.
-        if ($stored === null || $stored['isExpired'] || \count($lists) > 1 || !$this->own->isCopyable()) {
+        if ($stored === null || $stored['isExpired'] || \count($lists) > 1 || !$this->own()->internals()->isCopyable()) {
             return null;
         }
 
@@ -313,7 +342,7 @@ final class Pages
     {
         $tags = \array_unique($tags);
 
-        return \array_slice($this->shared->journalled('p', ...$tags, ...\array_map(Tags::ofStamp(...), $tags)), 1, 2 * \count($tags));
+        return \array_slice($this->shared->internals()->journalled('p', ...$tags, ...\array_map(Tags::ofStamp(...), $tags)), 1, 2 * \count($tags));
     }
 
     /**
@@ -329,142 +358,19 @@ final class Pages
     /** Reads anew from here on: what is built now is judged by what was purged since now. */
     public function refresh(): void
     {
-        $this->own->refresh();
+        $this->own()->refresh();
     }
 
     /** Whether the cache has failed, and is left alone for a while. */
     public function isDown(): bool
     {
-        return $this->own->isDown();
+        return $this->own()->internals()->isDown();
     }
 
     /** Lets the next call try the cache again. */
     public function retry(): void
     {
-        $this->own->retry();
-    }
-
-    /** Why the page could not be stored last time; null: nothing is known against it. */
-    public function mark(string $key): ?string
-    {
-        return $this->reason('x', $key);
-    }
-
-    public function setMark(string $key, string $reason): void
-    {
-        $this->setReason('x', $key, $reason);
-    }
-
-    public function removeMark(string $key): void
-    {
-        $this->mark($key) === null || $this->notes->delete(self::slot('x', $key));
-    }
-
-    /** Why the store did not take the page last time; null: nothing is known. It says nothing about the next time. */
-    public function refusal(string $key): ?string
-    {
-        return $this->reason('t', $key);
-    }
-
-    /** @param string $reason that store() gave */
-    public function setRefusal(string $key, string $reason): void
-    {
-        // One that is too large will be so again, so nobody waits for it.
-        $this->setReason($reason === self::TOO_LARGE ? 'x' : 't', $key, $reason);
-    }
-
-    private function reason(string $sort, string $key): ?string
-    {
-        $there = $this->notes->get(self::slot($sort, $key));
-
-        return \is_array($there) && ($there[0] ?? null) === \hash('xxh128', $key) && \is_string($there[1] ?? null) ? $there[1] : null;
-    }
-
-    private function setReason(string $sort, string $key, string $reason): void
-    {
-        $this->notes->set(self::slot($sort, $key), [\hash('xxh128', $key), $reason], self::UNSTORED);
-    }
-
-    /** Of two pages that get one, the last one has it: visitors of the other wait once more. */
-    private static function slot(string $sort, string $key): string
-    {
-        return $sort . \hexdec(\hash('xxh32', $key)) % self::MARKS;
-    }
-
-    /** The rule that the last response with one had, of all URLs with this path. */
-    public function search(string $path): ?NoVarySearch
-    {
-        $text = $this->notes->get("n$path");
-
-        return \is_string($text) ? NoVarySearch::fromText($text) : null;
-    }
-
-    public function setSearch(string $path, NoVarySearch $rule): void
-    {
-        $this->notes->set("n$path", $rule->text(), self::RULES);
-    }
-
-    /**
-     * The options with which the last page of an origin was made: the command line has no others.
-     *
-     * @return array<array-key, mixed>
-     */
-    public function options(string $origin): array
-    {
-        $options = $this->noted($origin)['options'] ?? [];
-
-        return \is_array($options) ? $options : [];
-    }
-
-    /** Whether the web has made a page with this cache, as far as it has noted. */
-    public function isUsed(): bool
-    {
-        return $this->origins() !== [];
-    }
-
-    /**
-     * As what the web server has told PHP the last request of an origin: the host as the visitor has spelled it, and the
-     * server's own port and name.
-     *
-     * @return array<string, string> by the names of CGI (RFC 3875)
-     */
-    public function server(string $origin): array
-    {
-        $server = $this->noted($origin)['server'] ?? [];
-
-        return \array_filter(\is_array($server) ? $server : [], static fn(mixed $value, int|string $name): bool => \is_string($value) && \is_string($name), \ARRAY_FILTER_USE_BOTH);
-    }
-
-    /** @return array<array-key, mixed> */
-    private function noted(string $origin): array
-    {
-        $noted = $this->notes->get("o$origin");
-
-        return \is_array($noted) ? $noted : [];
-    }
-
-    /** @return list<string> the origins that options are noted of, the last one first */
-    public function origins(): array
-    {
-        $origins = $this->notes->get('o');
-
-        return \is_array($origins) ? \array_values(\array_filter($origins, \is_string(...))) : [];
-    }
-
-    /**
-     * @param array<array-key, mixed> $options
-     * @param array<string, string>   $server  as server() gives it
-     */
-    public function noteOptions(string $origin, array $options, array $server): void
-    {
-        $noted = ['options' => $options, 'server' => $server];
-        if ($this->noted($origin) === $noted) {
-            return;
-        }
-        $origins = [$origin, ...\array_diff($this->origins(), [$origin])];
-        $gone = \array_splice($origins, self::ORIGINS);
-        $this->notes->setMultiple(["o$origin" => $noted, 'o' => $origins], self::RULES);
-        $gone === [] || $this->notes->deleteMultiple(\array_map(static fn(string $origin): string => "o$origin", $gone));
+        $this->own()->internals()->retry();
     }
 
     /**
@@ -476,7 +382,7 @@ final class Pages
      */
     public function tags(string $name): array
     {
-        $tiers = $this->own->inspect("p$name");
+        $tiers = $this->own()->inspect("p$name");
 
         return Tags::named(\end($tiers)['tags'] ?? []);
     }
@@ -484,162 +390,19 @@ final class Pages
     /** Removes all pages. */
     public function flush(): bool
     {
-        return $this->shared->flush() && $this->follow() && $this->proxies->remove([Proxies::ALL]);
-    }
-
-    /**
-     * Takes the right to build the page. It ends with release(), after BUILDING seconds, or, on this server, with the process.
-     *
-     * @param string $token proves to the request that this process sends to its own server that it may build
-     *
-     * @return ?bool false: somebody else is building it; null: nobody is, and the cache cannot note that this process does
-     */
-    public function take(string $key, string $token = ''): ?bool
-    {
-        $mine = ProcessId::current() . ' ' . $token;
-        if ($this->notes->add("b$key", $mine, self::BUILDING)) {
-            return true;
-        }
-        $there = $this->builder($key);
-        $isTaken = match (true) {
-            $there === '' => $this->notes->add("b$key", $mine, self::BUILDING),
-            ProcessId::isKnownDead(\explode(' ', $there)[0]) => $this->notes->update("b$key", static fn(mixed $now): ?string => $now === $there ? $mine : null) === $mine,
-            default => false,
-        };
-
-        return $isTaken || $this->isBuilt($key) ? $isTaken : null;
-    }
-
-    /**
-     * Whether this process may build a page where take() gives null: as the only one of this server, which the kernel sees to.
-     *
-     * @param ?resource $place set to what the caller keeps as long as it builds; null: nothing
-     */
-    public function mayBuildHere(string $key, mixed &$place): bool
-    {
-        $local = $this->shared->local();
-        if ($local === null || $this->isUnshared($local)) {
-            return true;
-        }
-        $file = FileLock::file("$local-build-" . \hexdec(\hash('xxh32', $key)) % self::LOCKS);
-        if ($file !== null && !\flock($file, \LOCK_EX | \LOCK_NB)) {
-            return false;
-        }
-        $place = $file;
-
-        return true;
-    }
-
-    /** Notes that somebody has waited for the cache in vain: for a while nobody does. */
-    public function noteUnshared(): void
-    {
-        $local = $this->shared->local();
-        $local === null || Quiet::call(static fn(): bool => \touch($local . self::UNSHARED));
-    }
-
-    private function isUnshared(string $local): bool
-    {
-        \clearstatcache(true, $local . self::UNSHARED);
-
-        return \abs(\time() - (int) Quiet::call(static fn(): int|false => \is_file($local . self::UNSHARED) ? \filemtime($local . self::UNSHARED) : 0)) < self::UNSTORED;
-    }
-
-    /** Whether somebody alive is building the page. */
-    public function isBuilt(string $key): bool
-    {
-        $there = $this->builder($key);
-
-        return $there !== '' && !ProcessId::isKnownDead(\explode(' ', $there)[0]);
-    }
-
-    /** Whether this process has the right to build that it took with the token. */
-    public function holds(string $key, string $token): bool
-    {
-        return $this->builder($key) === ProcessId::current() . ' ' . $token;
-    }
-
-    /** Hands the right to build on to this process, if the token is the builder's. */
-    public function takeOver(string $key, string $token): bool
-    {
-        $there = $this->builder($key);
-        if ($token === '' || (\explode(' ', $there)[1] ?? '') !== $token) {
-            return false;
-        }
-        $mine = ProcessId::current() . ' ';
-
-        return $this->notes->update("b$key", static fn(mixed $now): ?string => $now === $there ? $mine : null) === $mine;
-    }
-
-    public function release(string $key): void
-    {
-        $there = $this->builder($key);
-        // Nothing is there too where the store cannot be read: it keeps the deletion until it can.
-        if ($there === '' || \str_starts_with($there, ProcessId::current() . ' ')) {
-            $this->notes->delete("b$key");
-        }
-    }
-
-    /** Whether this server can be asked to renew a page; false for a while after it could not. */
-    public function canRenew(): bool
-    {
-        return $this->notes->get('r') === null;
-    }
-
-    public function cannotRenew(): void
-    {
-        $this->notes->set('r', true, self::UNSTORED);
-    }
-
-    /**
-     * A place among those who may wait at the same time on this server, as long as the caller keeps it.
-     *
-     * @param ?int $places null: a quarter of php-fpm's workers of this user, where notePool() has counted them, else 4
-     *
-     * @return ?resource null: all are taken
-     */
-    public function place(?int $places): mixed
-    {
-        $local = $this->shared->local();
-        $noted = $places === null ? $this->notes->get('w' . \gethostname()) : null;
-        $places ??= \is_int($noted) ? $noted : self::PLACES;
-        for ($place = 0; $local !== null && $place < $places; $place++) {
-            $file = FileLock::file("$local-wait-$place");
-            if ($file !== null && \flock($file, \LOCK_EX | \LOCK_NB)) {
-                return $file;
-            }
-        }
-
-        return null;
-    }
-
-    /**
-     * Notes how many may wait here. A builder counts php-fpm's workers, for it takes its time anyway. fpm_get_status() knows
-     * them too, but kills the worker that asks while another one starts (php-src issue 18595).
-     */
-    public function notePool(): void
-    {
-        $workers = \PHP_SAPI === 'fpm-fcgi' ? ProcessId::siblings() : null;
-        $this->notes->set('w' . \gethostname(), \max(1, \intdiv($workers ?? 4 * self::PLACES, 4)), self::RULES);
-    }
-
-    private function builder(string $key): string
-    {
-        $this->notes->forget("b$key");
-        $there = $this->notes->get("b$key");
-
-        return \is_string($there) ? $there : '';
+        return $this->shared->flush() && $this->follow() && $this->tellProxies(Proxies::ALL);
     }
 
     /**
      * The tags of a URL: its own, and that of all that a No-Vary-Search rule makes of it.
      *
-     * @param string $url as Serve::url() gives it; without scheme and host it means every host
+     * @param string $url as RequestKey::url() gives it; without scheme and host it means every host
      *
      * @return list<string>
      */
     public function tagsOf(string $url): array
     {
-        $rule = $this->search(\explode('?', $url, 2)[0]);
+        $rule = $this->notes()->search(\explode('?', $url, 2)[0]);
 
         return $rule === null ? [Tags::url($url)] : [Tags::url($url), Tags::url($rule->url($url))];
     }
@@ -649,7 +412,7 @@ final class Pages
     {
         $done = $this->invalidate($tags);
 
-        return $this->proxies->remove($tags) && $done;
+        return $this->tellProxies(...$tags) && $done;
     }
 
     /** @param list<string> $tags */
@@ -657,7 +420,7 @@ final class Pages
     {
         $done = $this->invalidate(\array_map(Tags::ofStamp(...), $tags));
 
-        return $this->proxies->remove($tags) && $done;
+        return $this->tellProxies(...$tags) && $done;
     }
 
     /** @param list<string> $tags */
@@ -666,7 +429,7 @@ final class Pages
         $done = true;
         foreach (\array_chunk($tags, self::AT_ONCE) as $some) {
             $done = $this->shared->invalidateTags(...$some) && $done;
-            $done = $this->follow(\array_slice($this->shared->journalled('p', ...$some), 1, \count($some))) && $done;
+            $done = $this->follow(\array_slice($this->shared->internals()->journalled('p', ...$some), 1, \count($some))) && $done;
         }
 
         return $done;
@@ -680,8 +443,9 @@ final class Pages
     public function follow(array $names = []): bool
     {
         $trees = \array_column(Tree::noted($this->shared), null, 'directory');
-        if ($this->tree !== null) {
-            $trees[$this->tree->directory] = $this->tree;
+        $tree = $this->tree();
+        if ($tree !== null) {
+            $trees[$tree->directory] = $tree;
         }
 
         return !\in_array(false, \array_map(static fn(Tree $tree): bool => $tree->follow($names), $trees), true);

@@ -58,10 +58,10 @@ final class Psr7
     {
         $request = $request->withAttribute(Exchange::RECORDED, $variables[Exchange::RECORDED] ?? null);
         foreach (\array_keys($request->getHeaders()) as $name) {
-            $request = isset($variables[Serve::nameOf((string) $name)]) ? $request : $request->withoutHeader((string) $name);
+            $request = isset($variables[RequestKey::nameOf((string) $name)]) ? $request : $request->withoutHeader((string) $name);
         }
         foreach (['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since', 'Range', 'If-Range', 'Larder-Renewal', 'Surrogate-Capability'] as $name) {
-            $value = $variables[Serve::nameOf($name)] ?? null;
+            $value = $variables[RequestKey::nameOf($name)] ?? null;
             $request = \is_string($value) ? $request->withHeader($name, $value) : $request->withoutHeader($name);
         }
         $cookies = $variables['HTTP_COOKIE'] ?? '';

@@ -12,17 +12,14 @@ use Larder\System\Memory;
  * Makes the stored form of a response: its header without what belongs to one connection, and its body in all the content
  * codings that PHP has here, compressed once.
  *
- * @phpstan-import-type Page from Serve
+ * @phpstan-import-type Page from StoredReply
  */
 final class ResponseEncoder
 {
     private const COMPRESSIBLE = '~^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|javascript|xhtml|rss|atom|manifest|ld)|image/svg|font/(?:ttf|otf))~i';
 
-    /** The types of what stands in a page, besides its lists. */
-    private const TYPES = [
-        'url' => 'string', 'made' => 'int', 'age' => 'int', 'life' => 'int', 'stale' => 'int', 'broken' => 'int', 'strict' => 'bool', 'status' => 'int',
-        'etag' => 'string', 'asked' => 'string', 'modified' => 'int', 'date' => 'int',
-    ];
+    /** What stands in a page as a number. */
+    private const NUMBERS = ['made', 'age', 'life', 'stale', 'broken', 'status', 'modified', 'date'];
 
     /** Copies of a page that are in memory while its codings are made, or while a store serializes, writes and reads it. */
     private const COPIES = 6;
@@ -110,10 +107,13 @@ final class ResponseEncoder
         if (!\is_array($page) || !\is_array($lines) || !\is_array($forms) || !\is_string($body)) {
             return false;
         }
-        foreach (self::TYPES as $name => $type) {
-            if (\get_debug_type($page[$name] ?? null) !== $type) {
+        foreach (self::NUMBERS as $name) {
+            if (!\is_int($page[$name] ?? null)) {
                 return false;
             }
+        }
+        if (!\is_string($page['url'] ?? null) || !\is_string($page['etag'] ?? null) || !\is_string($page['asked'] ?? null) || !\is_bool($page['strict'] ?? null)) {
+            return false;
         }
         foreach ($lines as $line) {
             if (!\is_string($line) || \strpbrk($line, "\r\n\0") !== false || (int) \strpos($line, ':') === 0) {
@@ -128,14 +128,14 @@ final class ResponseEncoder
             $length += $part;
         }
 
-        return isset($forms['']) && $length === \strlen($body) && $page['status'] >= 200 && $page['status'] < 1_000 && $page['made'] <= \time() + Serve::SKEW;
+        return isset($forms['']) && $length === \strlen($body) && $page['status'] >= 200 && $page['status'] < 1_000 && $page['made'] <= \time() + StoredReply::SKEW;
     }
 
     /** @return array<string, string> by content coding, those that are shorter */
     private static function coded(string $body): array
     {
         $coded = [];
-        foreach (Serve::CODINGS as $coding) {
+        foreach (StoredReply::CODINGS as $coding) {
             $made = match (true) {
                 $coding === 'gzip' => \function_exists('gzencode') ? \gzencode($body, 6) : false,
                 $coding === 'br' => \function_exists('brotli_compress') ? \brotli_compress($body, 5) : false,

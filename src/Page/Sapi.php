@@ -22,7 +22,7 @@ final class Sapi
     /** Replaces status and header. */
     public static function setHeader(Reply $reply): void
     {
-        if (isset($reply->fields()['content-length']) && !\in_array(\ini_get('zlib.output_compression'), ['', '0', false], true)) {
+        if (!\in_array(\ini_get('zlib.output_compression'), ['', '0', false], true) && isset($reply->fields()['content-length'])) {
             // The body has its form already.
             \ini_set('zlib.output_compression', '0');
         }

@@ -11,7 +11,7 @@ use Larder\Page\Files\FileOptions;
 /**
  * The options of the page cache, checked. Every default stands here.
  *
- * @phpstan-import-type Rules from Serve
+ * @phpstan-import-type Rules from RequestKey
  */
 final readonly class Settings
 {
@@ -52,7 +52,7 @@ final readonly class Settings
     ];
 
     /** Of local copies and static files. */
-    private const BUDGET = '64M';
+    private const BUDGET = 64 << 20;
 
     private const KNOWN = ['static', 'staticLife', 'staticHeaders', 'proxies', 'ttl', 'budget', 'wait', 'waiters', 'overflow', 'varyCookies', 'ignoredCookies', 'ignoredQuery', 'ignoredFields', 'stale', 'clientControl', 'largest', 'copies'];
 
@@ -68,6 +68,7 @@ final readonly class Settings
      * @param Rules  $rules
      * @param array<array-key, mixed> $given the options as the owner gave them
      * @param ?FileOptions $files   null: the web server sends no pages by itself
+     * @param ?Proxies     $proxies null: there are none
      */
     private function __construct(
         public ?int $ttl,
@@ -81,7 +82,7 @@ final readonly class Settings
         public array $rules,
         public array $given,
         public ?FileOptions $files,
-        public Proxies $proxies,
+        public ?Proxies $proxies,
     ) {}
 
     /**
@@ -113,7 +114,7 @@ final readonly class Settings
             throw InvalidConfiguration::flag('clientControl', $clientControl);
         }
 
-        $budget = Options::size('budget', $options['budget'] ?? self::BUDGET);
+        $budget = isset($options['budget']) ? Options::size('budget', $options['budget']) : self::BUDGET;
         // Half of it is for the web server's files.
         $budget = isset($options['static']) ? $budget >> 1 : $budget;
 
@@ -134,8 +135,8 @@ final readonly class Settings
                 'clientControl' => $clientControl,
             ],
             $options,
-            FileOptions::from($options, $budget),
-            Proxies::from($options['proxies'] ?? []),
+            \array_key_exists('static', $options) || isset($options['staticLife']) || isset($options['staticHeaders']) ? FileOptions::from($options, $budget) : null,
+            ($options['proxies'] ?? []) === [] ? null : Proxies::from($options['proxies']),
         );
     }
 
@@ -185,6 +186,6 @@ final readonly class Settings
             }
         }
 
-        return \array_map(Serve::nameOf(...), $names);
+        return $names === [] ? [] : \array_map(RequestKey::nameOf(...), $names);
     }
 }

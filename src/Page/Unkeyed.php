@@ -8,7 +8,7 @@ namespace Larder\Page;
  * What of a request may have changed its response and is not in its key: the response is then not stored. A stored page may
  * answer such a request, so a hit does not pay for looking.
  *
- * @phpstan-import-type Rules from Serve
+ * @phpstan-import-type Rules from RequestKey
  */
 final class Unkeyed
 {
@@ -33,19 +33,23 @@ final class Unkeyed
     public static function reason(array $rules, array $variables): ?string
     {
         $given = \array_map(\strval(...), \array_keys($variables));
-        foreach (\array_diff($given, Serve::KEYED, self::ADDRESSES) as $name) {
-            if (\preg_match(self::ORIGIN, $name) === 1 && Serve::variable($name) !== null && !Serve::matches($name, $rules['ignoredFields'])) {
+        /** @var array<string> $origins */
+        $origins = \preg_grep(self::ORIGIN, \array_diff($given, RequestKey::KEYED, self::ADDRESSES)) ?: [];
+        foreach ($origins as $name) {
+            if (RequestKey::variable($name) !== null && !RequestKey::matches($name, $rules['ignoredFields'])) {
                 return "$name may change what the application does";
             }
         }
-        foreach ([...self::ADDRESSES, ...\array_filter($given, static fn(string $name): bool => \preg_match(self::ADDRESS, $name) === 1)] as $name) {
-            if (\preg_match('/^[0-9a-f:., \[\]"]*$/iD', Serve::variable($name) ?? '') !== 1) {
+        /** @var array<string> $addresses */
+        $addresses = \preg_grep(self::ADDRESS, $given) ?: [];
+        foreach ([...\array_intersect(self::ADDRESSES, $given), ...$addresses] as $name) {
+            if (\preg_match('/^[0-9a-f:., \[\]"]*$/iD', RequestKey::variable($name) ?? '') !== 1) {
                 return "$name is no address";
             }
         }
         // RFC 9110, section 9.3.1: a GET's content means nothing. Applications read it all the same.
-        $length = Serve::variable('CONTENT_LENGTH') ?? Serve::variable('HTTP_CONTENT_LENGTH') ?? '0';
+        $length = RequestKey::variable('CONTENT_LENGTH') ?? RequestKey::variable('HTTP_CONTENT_LENGTH') ?? '0';
 
-        return $length !== '0' || Serve::variable('HTTP_TRANSFER_ENCODING') !== null ? 'the request has a body' : null;
+        return $length !== '0' || RequestKey::variable('HTTP_TRANSFER_ENCODING') !== null ? 'the request has a body' : null;
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
-/** URLs as people and applications write them, in the form that Serve::url() gives a request's. */
+/** URLs as people and applications write them, in the form that RequestKey::url() gives a request's. */
 final class Url
 {
     /** @return ?string null: it is no URL of a page */
@@ -43,7 +43,7 @@ final class Url
     {
         [$path, $query] = \explode('?', $url, 2) + [1 => null];
 
-        return $path . ($query === null ? '' : Serve::query($query, $ignored));
+        return $path . ($query === null ? '' : RequestKey::query($query, $ignored));
     }
 
     private static function withoutDots(string $path): string

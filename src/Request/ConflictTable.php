@@ -16,18 +16,18 @@ final class ConflictTable
     /**
      * Whether a fill is stored: only if no other request has changed its key, or a marker that covers it, in any way.
      *
-     * @param int  $how     RequestHistory::SEEN, MISSED or UNSURE
+     * @param int  $how     History::SEEN, MISSED or UNSURE
      * @param bool $changed another request may have changed the key since this one read it
      */
     public static function stores(int $how, bool $changed): bool
     {
-        return $how !== RequestHistory::UNSURE && !$changed;
+        return $how !== History::UNSURE && !$changed;
     }
 
     /**
      * Decides a set.
      *
-     * @param int    $how       RequestHistory::SEEN, MISSED or UNSURE
+     * @param int    $how       History::SEEN, MISSED or UNSURE
      * @param bool   $cacheOnly no database is behind the space: the last set wins
      * @param ?string $change   kind of the other request's change: null none, '' unknown, else Store\Change::$kind
      * @param bool   $same      the other request stored the very same bytes
@@ -35,13 +35,13 @@ final class ConflictTable
      */
     public static function set(int $how, bool $cacheOnly, ?string $change, bool $same, bool $intent): Verdict
     {
-        if ($intent || $how === RequestHistory::UNSURE) {
+        if ($intent || $how === History::UNSURE) {
             return Verdict::Drop;
         }
         if ($change === null) {
             return Verdict::Store;
         }
-        if ($how === RequestHistory::SEEN) {
+        if ($how === History::SEEN) {
             return $cacheOnly ? Verdict::Store : Verdict::Drop;
         }
 

@@ -22,7 +22,8 @@ final class Intents
         private readonly View $view,
         private readonly Reader $reader,
         private readonly Truth $truth,
-        private readonly Writer $writer,
+        private readonly Writes $writes,
+        private readonly Marks $marks,
     ) {}
 
     /**
@@ -34,7 +35,7 @@ final class Intents
     public function put(string $key, Space $space, bool $lasting = false): bool
     {
         // It was computed before the change, and the intent may end, with the transaction, before it would be stored.
-        $this->writer->discard($key);
+        $this->writes->discard($key);
         $this->view->history->change($key);
         for ($try = 0; $try < self::TRIES; $try++) {
             $snapshot = $this->reader->read([$key], $space);
@@ -43,7 +44,7 @@ final class Intents
             }
             $record = $snapshot->records[$key] ?? null;
             if ($record !== null) {
-                $this->writer->noteForeign($key, $record->writer, $record->position);
+                $this->writes->noteForeign($key, $record->writer, $record->position);
             } elseif ($snapshot->at > $this->view->history->seen) {
                 // The key may have been removed, which leaves no record. The journal lists only a key's last change, and
                 // the intent is about to be that, so ask now.
@@ -54,7 +55,7 @@ final class Intents
             $standing['w' . $this->view->writer] = Intent::begin($now, $lasting);
             // Also before the write: a signal's handler may throw after it, and the next set must know that it stands.
             $this->standing[$key] = $space;
-            $this->writer->intended[$key] = true;
+            $this->writes->intended[$key] = true;
             $outcomes = $this->truth->write([new Change(
                 $key,
                 Intent::body($standing),
@@ -69,15 +70,15 @@ final class Intents
             }
             if ($outcomes[0]->done) {
                 $this->standing[$key] = $space;
-                $this->writer->intended[$key] = true;
+                $this->writes->intended[$key] = true;
                 unset($this->untold[$key]);
-                $this->writer->changed($key, $space, $outcomes[0]);
+                $this->writes->changed($key, $space, $outcomes[0]);
 
                 return true;
             }
         }
         $this->untold[$key] = $space;
-        $this->writer->invalidate([$key], $space);
+        $this->marks->invalidate([$key], $space);
 
         return false;
     }
@@ -91,7 +92,7 @@ final class Intents
     /** Forgets the key's intent, which a set or delete has just ended. */
     public function ended(string $key): void
     {
-        unset($this->standing[$key], $this->untold[$key], $this->writer->intended[$key]);
+        unset($this->standing[$key], $this->untold[$key], $this->writes->intended[$key]);
     }
 
     /** Ends the intents that still stand when the request ends, each with a change of its key. */
@@ -101,9 +102,9 @@ final class Intents
             $this->endOne((string) $key);
         }
         foreach ($this->untold as $key => $space) {
-            $this->writer->invalidate([$key], $space);
+            $this->marks->invalidate([$key], $space);
         }
-        $this->standing = $this->untold = $this->writer->intended = [];
+        $this->standing = $this->untold = $this->writes->intended = [];
     }
 
     /** Ends this request's intent on the key, if there is one, with a change of the key. False: the store could not record it. */
@@ -115,11 +116,11 @@ final class Intents
         }
         $record = isset($this->untold[$key]) ? null : $this->reader->read([$key], $space)->records[$key] ?? null;
         if ($record !== null && isset(Intent::parse($record->body)['w' . $this->view->writer])) {
-            $done = $this->writer->takeAwayRecord($key, $record);
+            $done = $this->marks->takeAwayRecord($key, $record);
         } else {
             // The store never took the intent, another process has ended it, or it was lost with its epoch. A value
             // stored since then may be older than the change that the intent announced.
-            $done = $this->writer->invalidate([$key], $space);
+            $done = $this->marks->invalidate([$key], $space);
         }
         $this->ended($key);
 

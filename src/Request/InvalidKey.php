@@ -7,8 +7,6 @@ namespace Larder\Request;
 /** An invalid key, tag or group name. */
 final class InvalidKey extends \InvalidArgumentException
 {
-    public const LONGEST = 65536;
-
     public static function empty(string $what): self
     {
         return new self("A $what must not be empty: give it at least one character.");

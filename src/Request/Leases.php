@@ -29,7 +29,7 @@ final class Leases
     public function __construct(
         private readonly Truth $truth,
         /** The versions in $held belong to its epoch. */
-        public readonly RequestHistory $history,
+        public readonly History $history,
         private readonly string $writer,
     ) {}
 

@@ -24,7 +24,7 @@ final class Reader
     public int $nearHits = 0;
     public int $nearMisses = 0;
 
-    private readonly RequestHistory $history;
+    private readonly History $history;
     private readonly bool $isUnsigned;
 
     private readonly ?Near $near;
@@ -52,7 +52,7 @@ final class Reader
      * Reads the valid value of a key from the truth tier, and copies it into the request tier. If there is none, returns null
      * and sets $found to false.
      */
-    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found): mixed
+    public function value(string $key, string $name, Space $space, Copies $copies, mixed &$found): mixed
     {
         $found = false;
         $history = $this->history;
@@ -60,7 +60,7 @@ final class Reader
         // A near tier gets a copy, with the position of the whole answer. And where markers cannot be had one by one, the first
         // read of a space asks for its floor too.
         $view = $this->view;
-        $floor = $this->near === null && $view->isBegun ? $view->floors[$space->path] ?? ($this->truth->appends() ? $view->floor($space) : null) : null;
+        $floor = $this->near === null && $view->isBegun ? $view->floors[$space->path] ?? ($this->truth->readsPosition() ? $view->floor($space) : null) : null;
         if ($floor !== null) {
             $answer = $this->truth->readOne($name);
             if ($answer === null) {
@@ -113,7 +113,7 @@ final class Reader
      *
      * @return array<array-key, mixed> those that were found, by key
      */
-    public function values(array $names, Space $space, RequestTier $copies): array
+    public function values(array $names, Space $space, Copies $copies): array
     {
         $history = $this->history;
         $snapshot = $this->read(\array_values($names), $space);
@@ -236,7 +236,7 @@ final class Reader
     }
 
     /** @param array<array-key, string> $bodies */
-    private function await(?RequestTier $copies, array $bodies, int $bytes, int $changes): void
+    private function await(?Copies $copies, array $bodies, int $bytes, int $changes): void
     {
         if ($copies !== null && $bodies !== []) {
             $copies->await($bodies, $bytes);
@@ -273,7 +273,7 @@ final class Reader
      *
      * @param int                    $from    position; older copies do not count
      * @param bool                   $isAsked the near tier was asked already, in this view
-     * @param array{Entry, int}|null $asked   what it answered
+     * @param array{Entry, int, 2?: string}|null $asked what it answered
      */
     public function near(string $key, Space $space, int $from = 0, bool $isAsked = false, ?array $asked = null): ?Entry
     {
@@ -282,7 +282,7 @@ final class Reader
             return null;
         }
         $epoch = $this->history->epoch;
-        $hit = $isAsked ? $asked : $this->near->get($key);
+        $hit = $isAsked ? $asked : $this->near->copy($key);
         if ($hit === null || $hit[1] < $from || !$this->good($hit[0], $hit[1], $space)) {
             $this->nearMisses++;
 
@@ -337,8 +337,7 @@ final class Reader
     {
         $beside = $markers ?? $this->view->unknownFlushes($spaces);
         $ask = $beside === [] ? $keys : [...$keys, ...$beside];
-        // Others may have appended changes before this request began: its view must contain them.
-        $this->view->isBegun || $this->truth->settle($this->view->writer);
+        $this->view->isBegun || $this->truth->beginView();
         $snapshot = $this->truth->read($ask);
         $this->view->isBegun || $this->view->beginAt($snapshot);
         if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {

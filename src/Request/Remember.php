@@ -25,7 +25,7 @@ final class Remember
     public function __construct(
         private readonly View $view,
         private readonly Reader $reader,
-        private readonly Writer $writer,
+        private readonly Fills $fills,
         private readonly Truth $truth,
         private readonly Leases $leases,
         private readonly int $lease,
@@ -36,7 +36,7 @@ final class Remember
      * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
      * @param int                    $own     position at which this request changed the key: older near copies do not count
      */
-    public function value(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, int $own): mixed
+    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, int $own): mixed
     {
         // A signal handler may run, and throw, while this process computes or waits, but not between taking a lease and
         // noting it.
@@ -90,7 +90,7 @@ final class Remember
      * @param \Closure(mixed): Entry $wrap
      * @param ?bool                  $taken   false: another process holds the lease
      */
-    private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
+    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
     {
         $view = $this->view;
         $lease = Space::lease($name);
@@ -150,7 +150,7 @@ final class Remember
      * @param bool                   $release this call took the lease, and releases it together with the value
      * @param ?Snapshot              $missed  a read that missed the key, if nobody has changed the key between it and the lease
      */
-    private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $compute, \Closure $wrap, bool $release, ?Snapshot $missed = null): mixed
+    private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $release, ?Snapshot $missed = null): mixed
     {
         $view = $this->view;
         $changes = $view->changes;
@@ -196,7 +196,7 @@ final class Remember
 
             return $value;
         }
-        if ($this->writer->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment)
+        if ($this->fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment)
             || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }
@@ -205,7 +205,7 @@ final class Remember
     }
 
     /** The entry's value. Keeps it as a copy, unless a destructor or signal handler has changed anything since the read. */
-    private function keep(RequestTier $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
+    private function keep(Copies $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
     {
         $value = $copies->put($key, $entry, $found);
         if ($changes !== $this->view->changes) {

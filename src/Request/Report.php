@@ -15,11 +15,11 @@ final class Report
      *
      * @return array<string, array<string, int|float|string>>
      */
-    public static function stats(Request $request, int $gets, int $nearHits, int $lookups, RequestTier $copies, bool $stored): array
+    public static function stats(Request $request, int $gets, Copies $copies, bool $stored): array
     {
         $view = $request->view;
         $truth = $request->truth;
-        $first = $lookups + $nearHits;
+        $first = $copies->lookups + $copies->hits;
         $stats = ['request' => [
             'engine' => 'array',
             'hits' => \max(0, $gets - $first),
@@ -32,7 +32,7 @@ final class Report
         ]];
         if ($view->near !== null) {
             $stats['near'] = [
-                'hits' => $nearHits + $request->reader()->nearHits,
+                'hits' => $copies->hits + $request->reader()->nearHits,
                 'misses' => $request->reader()->nearMisses,
                 'writes' => 0,
                 'time' => 0.0,
@@ -43,8 +43,8 @@ final class Report
             'misses' => $truth->misses,
             'writes' => $truth->writes,
             'calls' => $truth->calls,
-            'time' => $truth->time / 1e9,
-            'errors' => $truth->errors,
+            'time' => $truth->guard->time / 1e9,
+            'errors' => $truth->guard->errors,
         ] + ($stored ? $truth->stats() : []);
         $stats['conflicts'] = $request->conflicts();
 
@@ -60,7 +60,7 @@ final class Report
         $rows = [['tier' => 'request'] + self::row(null, null, $copied ? 'value' : 'absent', $copied, $now)];
         $near = $request->view->near;
         if ($near !== null) {
-            $hit = $request->view->nearReadable ? $near->get($name) : null;
+            $hit = $request->view->nearReadable ? $near->copy($name) : null;
             $good = $hit !== null && $request->reader()->good($hit[0], $hit[1], $space);
             $rows[] = ['tier' => 'near (' . $near->stats()['engine'] . ')']
                 + self::row($hit[0] ?? null, $hit[1] ?? null, $hit === null ? 'absent' : ($good ? 'value' : self::over($hit[0], $now)), $good, $now);

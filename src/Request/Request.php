@@ -7,7 +7,6 @@ namespace Larder\Request;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Near\Near;
-use Larder\Store\Store;
 use Larder\System\Process;
 use Larder\System\Signals;
 
@@ -20,7 +19,12 @@ final class Request
 
     // Made on first use: a request that only reads from memory needs none of these.
     public ?Reader $reader = null;
-    private ?Writer $writer = null;
+    private ?Writes $writes = null;
+    private ?Sets $sets = null;
+    private ?Fills $fills = null;
+    private ?Deletes $deletes = null;
+    private ?Marks $marks = null;
+    private ?Swaps $swaps = null;
     private ?Intents $intents = null;
     private ?Remember $remember = null;
     /** Whether this process may be forked: if not, $reader may be used as it is. */
@@ -57,10 +61,6 @@ final class Request
         $this->forks = Process::forks();
         $this->process = $this->forks ? Process::id() : 0;
         $this->view = new View($truth, $near, $lazy);
-        if (!self::$registered) {
-            self::$registered = true;
-            \register_shutdown_function(self::shutdown(...));
-        }
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
@@ -70,16 +70,10 @@ final class Request
         unset(self::$open[\spl_object_id($this)]);
     }
 
-    /** Applies the changes that this request has appended, so that the truth tier shows them and their verdicts are known. */
-    public function land(): void
-    {
-        $this->writer?->land();
-    }
-
     /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
     public function conflicts(): array
     {
-        return ['dropped' => $this->writer->dropped ?? 0, 'bounded' => $this->writer->bounded ?? 0, 'refused' => $this->writer->refused ?? 0];
+        return ['dropped' => $this->writes->dropped ?? 0, 'bounded' => $this->writes->bounded ?? 0, 'refused' => $this->writes->refused ?? 0];
     }
 
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
@@ -100,26 +94,64 @@ final class Request
         }
         \PHP_SAPI === 'cli' || \class_exists(Reader::class, false) || \is_file(__DIR__ . '/../../classes/store.php') && require __DIR__ . '/../../classes/store.php';
 
+        if (!self::$registered) {
+            // Not before: a request that finds all in near memory has nothing to do at its end.
+            self::$registered = true;
+            \register_shutdown_function(self::shutdown(...));
+        }
+
         return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
     }
 
-    /** Each call of the application gets the writer here for its first write. */
-    public function writer(): Writer
+    /** Each call of the application that writes comes here first, by one of the methods that follow. */
+    private function writes(): Writes
     {
-        $this->noticeFork();
+        $this->forks && $this->noticeFork();
         $this->view->isBegun || $this->view->start();
-        if ($this->writer === null) {
-            $this->writer = new Writer($this->view, $this->reader(), $this->truth);
-        }
 
-        return $this->writer;
+        return $this->writes ??= new Writes($this->view, $this->reader(), $this->truth);
+    }
+
+    public function sets(): Sets
+    {
+        $writes = $this->writes();
+
+        return $this->sets ??= new Sets($writes, $this->view, $this->reader(), $this->truth);
+    }
+
+    public function deletes(): Deletes
+    {
+        $writes = $this->writes();
+
+        return $this->deletes ??= new Deletes($writes, $this->view, $this->truth);
+    }
+
+    public function fills(): Fills
+    {
+        $writes = $this->writes();
+
+        return $this->fills ??= new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes());
+    }
+
+    public function marks(): Marks
+    {
+        $writes = $this->writes();
+
+        return $this->marks ??= new Marks($writes, $this->view, $this->truth, $this->deletes());
+    }
+
+    public function swaps(): Swaps
+    {
+        $writes = $this->writes();
+
+        return $this->swaps ??= new Swaps($writes, $this->view, $this->reader(), $this->truth, $this->fills());
     }
 
     public function intents(): Intents
     {
-        $writer = $this->writer();
+        $writes = $this->writes();
 
-        return $this->intents ??= new Intents($this->view, $this->reader(), $this->truth, $writer);
+        return $this->intents ??= new Intents($this->view, $this->reader(), $this->truth, $writes, $this->marks());
     }
 
     /** A set or delete of the key has ended this request's intent on it, if it had one. */
@@ -130,9 +162,9 @@ final class Request
 
     public function remember(): Remember
     {
-        $writer = $this->writer();
+        $fills = $this->fills();
 
-        return $this->remember ??= new Remember($this->view, $this->reader(), $writer, $this->truth, $this->view->leases(), $this->lease);
+        return $this->remember ??= new Remember($this->view, $this->reader(), $fills, $this->truth, $this->view->leases(), $this->lease);
     }
 
     /** Called by a get whose time has come: see View::$due. */
@@ -147,9 +179,9 @@ final class Request
 
     public function begin(): void
     {
-        $writer = $this->writer();
+        $writes = $this->writes();
         $this->transaction?->check();
-        $this->transaction ??= new Transaction($this->view, $writer, $this->intents());
+        $this->transaction ??= new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
         $this->transaction->begin();
     }
 
@@ -196,7 +228,7 @@ final class Request
         if ($this->forks && Process::id() !== $this->process) {
             $this->process = Process::$last;
             $this->view->leaveParent();
-            $this->writer?->forget();
+            $this->writes?->forget();
             $this->intents?->forget();
             $this->transaction?->leaveParent();
             $this->transaction = null;
@@ -208,8 +240,8 @@ final class Request
     {
         $this->noticeFork();
         $leases = $this->view->leases?->releaseAll() ?? [];
-        if ($this->writer !== null || $leases !== []) {
-            $this->writer()->commit($leases);
+        if (($this->writes !== null && $this->writes->pending !== []) || $leases !== []) {
+            $this->fills()->commit($leases);
         }
     }
 
@@ -233,14 +265,9 @@ final class Request
         }
     }
 
-    public function store(): Store
-    {
-        return $this->truth->store;
-    }
-
     private function finish(): void
     {
-        if ($this->writer === null && $this->truth->calls === $this->ended) {
+        if ($this->writes === null && $this->truth->calls === $this->ended) {
             // PHP ended the request, and now drops it, and nobody has used the cache in between.
             return;
         }

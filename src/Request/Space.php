@@ -17,6 +17,9 @@ use Larder\Store\Markers;
  */
 final class Space
 {
+    /** Bytes of the longest key, and of a group's name; a tag may have half as many. */
+    public const LONGEST = 65536;
+
     /** @var non-empty-list<string> the flush markers that cover this space: its own, and those of the spaces around it */
     public readonly array $flushes;
 
@@ -63,8 +66,8 @@ final class Space
         if ($key === '') {
             throw InvalidKey::empty('key');
         }
-        if (\strlen($key) > InvalidKey::LONGEST) {
-            throw InvalidKey::tooLong('key', \strlen($key), InvalidKey::LONGEST);
+        if (\strlen($key) > self::LONGEST) {
+            throw InvalidKey::tooLong('key', \strlen($key), self::LONGEST);
         }
 
         return $this->entries . $key;
@@ -89,8 +92,8 @@ final class Space
             if ($tag === '') {
                 throw InvalidKey::empty('tag');
             }
-            if (\strlen($tag) > InvalidKey::LONGEST / 2) {
-                throw InvalidKey::tooLong('tag', \strlen($tag), InvalidKey::LONGEST >> 1);
+            if (\strlen($tag) > self::LONGEST / 2) {
+                throw InvalidKey::tooLong('tag', \strlen($tag), self::LONGEST >> 1);
             }
             $markers['t:' . $this->path . ':' . $tag] = true;
         }

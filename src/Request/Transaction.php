@@ -43,7 +43,9 @@ final class Transaction
 
     public function __construct(
         private readonly View $view,
-        private readonly Writer $writer,
+        private readonly Writes $writes,
+        private readonly Sets $sets,
+        private readonly Deletes $deletes,
         private readonly Intents $standing,
     ) {
         $this->due = \hrtime(true) + self::RENEWAL;
@@ -110,7 +112,7 @@ final class Transaction
                 }
             }
         }
-        $this->writer->discardMarked($markers);
+        $this->writes->discardMarked($markers);
 
         return $done;
     }
@@ -118,7 +120,7 @@ final class Transaction
     /**
      * Notes a value computed inside. Only this request may see it: it may come from rows that are never committed.
      *
-     * @param int $moment see RequestHistory::beginning()
+     * @param int $moment see History::beginning()
      *
      * @return bool false: this request has changed the key meanwhile
      */
@@ -127,7 +129,7 @@ final class Transaction
         if ($this->view->history->hasChanged($key, $space, $entry, $moment)) {
             return false;
         }
-        $this->writer->discard($key);
+        $this->writes->discard($key);
         $this->fills[$key] = [$space, $this->depth];
 
         return true;
@@ -169,9 +171,9 @@ final class Transaction
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
             if ($entry === null) {
-                $done = $this->writer->delete([$key], $space) && $done;
+                $done = $this->deletes->delete([$key], $space) && $done;
             } else {
-                $verdict = $this->writer->set($key, $space, $entry);
+                $verdict = $this->sets->set($key, $space, $entry);
                 $done = $verdict !== Verdict::Failed && $done;
                 if (($verdict !== Verdict::Store && $verdict !== Verdict::Same) || isset($this->fills[$key])) {
                     // It is not what this request has: that was refused, or was computed inside after the set.

@@ -68,7 +68,7 @@ final class View
 
     /** True: the near tier has followed the journal and may be read. */
     public bool $nearReadable = false;
-    public readonly RequestHistory $history;
+    public readonly History $history;
 
     /** Null: this request has taken none. */
     public ?Leases $leases = null;
@@ -88,10 +88,10 @@ final class View
     /** @var array<string, int> markers on which an intent stood when they were read, with where they stand; PHP_INT_MAX: a writer of one is dead */
     private array $heldMarkers = [];
 
-    /** @var array<string, array{Space, \WeakReference<RequestTier>}> by the prefix of their keys */
+    /** @var array<string, array{Space, \WeakReference<Copies>}> by the prefix of their keys */
     private array $spaces = [];
 
-    /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
+    /** @var array<string, Copies> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
 
     /**
@@ -103,7 +103,7 @@ final class View
         public readonly ?Near $near,
         private readonly bool $lazy = false,
     ) {
-        $this->history = new RequestHistory();
+        $this->history = new History();
         $this->writer = $truth->writer;
         $this->renewLater();
         if (!$lazy || $near !== null) {
@@ -121,6 +121,12 @@ final class View
     public function schedule(): void
     {
         $this->due = $this->history->isFrozen() ? 0 : $this->renewal;
+        foreach ($this->spaces as [, $reference]) {
+            $copies = $reference->get();
+            if ($copies !== null) {
+                $copies->due = \min($this->due, $copies->end);
+            }
+        }
     }
 
     public function leases(): Leases
@@ -128,11 +134,14 @@ final class View
         return $this->leases ??= new Leases($this->truth, $this->history, $this->truth->writer);
     }
 
-    public function register(Space $space, RequestTier $copies): void
+    public function register(Space $space, Copies $copies): void
     {
         if (\count($this->spaces) >= 2 * self::SPACES) {
             $this->spaces = \array_filter($this->spaces, static fn(array $open): bool => $open[1]->get() !== null);
         }
+        $copies->current = &$this->version;
+        $copies->changes = &$this->changes;
+        $copies->due = $this->due;
         $this->spaces[$space->entries] = [$space, \WeakReference::create($copies)];
         $this->opened[$space->entries] = $copies;
         if (\count($this->opened) > self::SPACES) {
@@ -141,13 +150,39 @@ final class View
     }
 
     /** The request tier of a space, if this request has opened it before. */
-    public function copies(Space $space): ?RequestTier
+    public function copies(Space $space): ?Copies
     {
         return isset($this->spaces[$space->entries]) ? $this->spaces[$space->entries][1]->get() : null;
     }
 
-    /** @return array<string, array{Space, RequestTier}> by the prefix of their keys */
-    private function open(): array
+    /**
+     * Sets what the near tier checks its copies against, from what this request knows now.
+     *
+     * A destructor that uses the cache meanwhile finds no near tier, or calls this method itself. If it changes anything, the
+     * view's version changes, and the next get calls this method again.
+     */
+    public function open(Copies $copies, Space $space): void
+    {
+        $held = Signals::hold();
+        $copies->close();
+        if ($this->near === null || !$this->nearReadable) {
+            $copies->version = $this->version;
+
+            return;
+        }
+        // Ask for the floor first: that may renew the view, and begin a new generation of near copies.
+        $this->floor($space);
+        $version = $this->version;
+        $floor = \max($this->floors[$space->path] ?? $this->floor($space), $this->history->ownFloor);
+        $copies->version = -1;
+        $copies->floor = $floor;
+        $copies->ceiling = $this->history->start;
+        $this->near->open($copies, $space->entries);
+        $copies->version = $version;
+    }
+
+    /** @return array<string, array{Space, Copies}> by the prefix of their keys */
+    private function opened(): array
     {
         $open = [];
         foreach ($this->spaces as $entries => [$space, $reference]) {
@@ -168,7 +203,7 @@ final class View
         $this->version++;
         $this->held = $this->heldMarkers = [];
         $this->markers = $this->floors = [];
-        foreach ($this->open() as [, $copies]) {
+        foreach ($this->opened() as [, $copies]) {
             $copies->clear();
             $copies->own = [];
         }
@@ -375,7 +410,7 @@ final class View
     /** Drops the request's copies of a space and of the groups in it. */
     public function forget(Space $space): void
     {
-        foreach ($this->open() as $entries => [$below, $copies]) {
+        foreach ($this->opened() as $entries => [$below, $copies]) {
             if (Space::covers($space->flush(), $entries)) {
                 $this->lose($below, $copies);
             }
@@ -385,7 +420,7 @@ final class View
     /**
      * Drops all copies of a space. Notes the keys as read; a key that was not read has its first read still before it.
      */
-    private function lose(Space $space, RequestTier $copies): void
+    private function lose(Space $space, Copies $copies): void
     {
         foreach ($copies->names() as $name) {
             $this->history->gone($space->entries . $name);
@@ -424,7 +459,7 @@ final class View
         for ($i = \count($space->flushes) - 1; $i >= 0; $i--) {
             $marker = $space->flushes[$i];
             // Where no database is behind it, there is no transaction of one.
-            $position = $this->markers[$marker] ?? \PHP_INT_MAX;
+            $position = $this->known($marker) ?? \PHP_INT_MAX;
             if ($position === \PHP_INT_MAX) {
                 $position = $this->at($marker, $swaps || $space->cacheOnly);
             }
@@ -475,7 +510,7 @@ final class View
      */
     public function precede(Space $space, Entry $entry): bool
     {
-        return !$this->truth->store->forgets() || ($this->floor($space, true) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX, true));
+        return !$this->truth->forgets() || ($this->floor($space, true) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX, true));
     }
 
     /** Applies a change that this process made or learned of to its markers and copies. */
@@ -490,7 +525,7 @@ final class View
             }
             $this->floors = [];
             if ($key[0] === 'f') {
-                foreach ($this->open() as [$space, $copies]) {
+                foreach ($this->opened() as [$space, $copies]) {
                     if (Space::covers($key, $space->entries)) {
                         $this->lose($space, $copies);
                     }
@@ -651,7 +686,7 @@ final class View
             // What was stored since the intent was put may be older than what another's transaction has committed.
             return $this->noteMarker($marker, $standing === [] ? $this->heldMarkers[$marker] : \PHP_INT_MAX);
         }
-        if ($position === 0 && $this->truth->store->forgets()) {
+        if ($position === 0 && $this->truth->forgets()) {
             $position = $this->makeMarker($marker, $snapshot);
             if ($position === \PHP_INT_MAX) {
                 // It could not be made now, for example inside another call. The next read of it tries again.
@@ -763,7 +798,7 @@ final class View
     {
         $this->news++;
         $this->markers = $this->floors = [];
-        foreach ($this->open() as [, $copies]) {
+        foreach ($this->opened() as [, $copies]) {
             $copies->clear();
         }
         $this->history->goneAll();

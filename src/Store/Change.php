@@ -66,13 +66,10 @@ final class Change
     public bool $atomic = false;
 
     /**
-     * Of an appended change (Appending) that follows a miss: the same value for a short time, stored where another's value is
-     * in the way. It ends in the same payload as $body.
+     * False: the result need not tell what was there before. An engine to which that is cheaper may then leave
+     * ChangeResult::$previous unknown.
      */
-    public ?string $bounded = null;
-
-    /** Bytes of the payload, if $bounded is set. */
-    public int $payload = 0;
+    public bool $asks = true;
 
     /** @param array<string, int> $guards */
     public function __construct(
@@ -99,6 +96,23 @@ final class Change
         $this->strict = $strict;
         $this->epoch = $epoch;
         $this->atomic = $atomic;
+    }
+
+    /**
+     * Removes entries and leases, and moves markers.
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @return non-empty-list<self>
+     */
+    public static function invalidations(array $keys, string $writer): array
+    {
+        return \array_map(static fn(string $key): self => match ($key[0]) {
+            'e' => new self($key, null, $writer, kind: 'd', strict: true),
+            // A lease that could not be released.
+            'l' => new self($key, null, $writer, logged: false, kind: 'd', strict: true),
+            default => new self($key, 'm', $writer, kind: 'm', strict: true),
+        }, $keys);
     }
 
     /** Whether this change's positions can be compared with those of this epoch. */

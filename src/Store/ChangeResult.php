@@ -26,7 +26,7 @@ final class ChangeResult
     public int $previous = 0;
 
     /**
-     * Done: kind of the change that made the previous record, '' if there was none; not done: kind of the conflicting change
+     * Done: kind of the change that made the previous record, '' if there was none or it is unknown; not done: kind of the conflicting change
      * (Change::$kind), '' if unknown.
      */
     public string $kind = '';

@@ -192,10 +192,7 @@ final class FileLock
         if (!\is_dir($directory)) {
             PrivateDirectory::make($directory);
         }
-        $flaw = Ownership::flaw($this->path);
-        if ($flaw !== null) {
-            throw Failure::because($this->engine, $flaw);
-        }
+        Ownership::check($this->engine, $this->path);
         $handle = \fopen($this->path, 'c+e');
         if ($handle === false) {
             throw Failure::because($this->engine, "cannot open {$this->path} (" . Quiet::$reason . "); make its directory writable for the user who runs this, or name another one");

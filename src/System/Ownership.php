@@ -61,6 +61,19 @@ final class Ownership
     }
 
     /**
+     * Refuses a file that is about to be opened, if something is wrong with it: see flaw().
+     *
+     * @throws Failure
+     */
+    public static function check(string $engine, string $file): void
+    {
+        $flaw = self::flaw($file);
+        if ($flaw !== null) {
+            throw Failure::because($engine, $flaw);
+        }
+    }
+
+    /**
      * The lstat() of a file with which nothing is wrong; null: there is no file, or another user may have put it there.
      *
      * @return ?array{mode: int, uid: int, nlink: int, mtime: int, ...}

@@ -14,11 +14,11 @@ use Larder\Config\StoreFactory;
 use Larder\Near\ApcuNear;
 use Larder\Near\SegmentNear;
 use Larder\Request\Intents;
-use Larder\Request\PendingInvalidations;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
-use Larder\Store\ReentrantStore;
+use Larder\Store\Guard;
+use Larder\Store\PendingInvalidations;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
 
@@ -41,15 +41,13 @@ final class Door
         }
         $options = Options::from($source);
         $files = $settings->directory . '/' . $prefix;
-        $make = static fn(bool $spare): Store => StoreFactory::make($options->truth, $options, $spare);
-        $store = new ReentrantStore($settings->dsn, $make(false), $make);
-        $truth = new Truth(
-            $settings->journal ? $store : new DeafStore($store),
-            $settings->dsn,
-            new PendingInvalidations($files . '.kept'),
-            new FailureLog(null),
-            \bin2hex(\random_bytes(6)),
-        );
+        $make = static function () use ($options, $settings): Store {
+            $store = StoreFactory::make($options->truth, $options);
+
+            return $settings->journal ? $store : new DeafStore($store);
+        };
+        $guard = new Guard($settings->dsn, $make(), $make, new FailureLog(null), new PendingInvalidations($files . '.kept'));
+        $truth = new Truth($guard, \bin2hex(\random_bytes(6)));
         $codec = Codec::create(null, null);
         $near = match ($options->near?->scheme) {
             'apcu' => new ApcuNear($prefix, $files . '.lock', $options->nearBudget),

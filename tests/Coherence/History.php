@@ -165,11 +165,11 @@ final class History
                 break;
             case 'set':
                 // Of several some may be.
-                $bounded = \in_array('bounded', $remarks, true) ?: (\array_intersect(['partly-bounded', 'perhaps-bounded'], $remarks) !== [] ? null : false);
+                $bounded = \in_array('bounded', $remarks, true) ?: (\in_array('partly-bounded', $remarks, true) ? null : false);
                 $this->totals['sets']++;
                 $this->totals['sets failed'] += $done ? 0 : 1;
                 $this->totals['sets dropped'] += \in_array('dropped', $remarks, true) ? 1 : 0;
-                $this->totals['sets bounded'] += $bounded === false || \in_array('perhaps-bounded', $remarks, true) ? 0 : 1;
+                $this->totals['sets bounded'] += $bounded === false ? 0 : 1;
                 for ($i = 3; $i + 1 < \count($call); $i += 2) {
                     $item = (int) $call[$i];
                     if ($visit->inside === null) {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Coherence;
 
 use Larder\Cache;
-use Larder\Request\RequestHistory;
+use Larder\Request\History;
 use Larder\Request\Space;
 
 /** The calls that a program is made of, each written into the diary. */
@@ -309,7 +309,7 @@ final class Steps
         $history = $this->door->tiers->view->history;
         $key = $this->space($item->groups)[1]->key($item->name());
         [$how, $position] = $history->reference($key);
-        $isBounded = $how === RequestHistory::UNSURE || $history->limit($key, $position) === -1;
+        $isBounded = $how === History::UNSURE || $history->limit($key, $position) === -1;
         $this->diary->note("G $begin $end $item->id $tier $text" . ($isBounded ? ' bounded' : ''));
 
         return Item::versions($text);
@@ -319,20 +319,17 @@ final class Steps
     /** @param int $values how many are set */
     private function change(string $what, \Closure $call, int $values = 1): bool
     {
-        $writer = $this->door->tiers->writer();
-        $bounded = $writer->bounded;
-        $dropped = $writer->dropped;
+        $before = $this->door->tiers->conflicts();
         $this->diary->note('B ' . \hrtime(true) . ' ' . $what);
         $done = $call();
-        $bounded = $writer->bounded - $bounded;
+        $after = $this->door->tiers->conflicts();
+        $bounded = $after['bounded'] - $before['bounded'];
         $remarks = match (true) {
             $bounded >= $values => ' bounded',
             // Nobody says which.
             $bounded > 0 => ' partly-bounded',
-            // The store judges it later.
-            $this->door->tiers->truth->appends() => ' perhaps-bounded',
             default => '',
-        } . ($writer->dropped > $dropped ? ' dropped' : '');
+        } . ($after['dropped'] > $before['dropped'] ? ' dropped' : '');
         $this->diary->note('E ' . \hrtime(true) . ' ' . (int) $done . $remarks);
         $this->calls++;
 

@@ -10,6 +10,7 @@ use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** The files in classes/, which `make build` makes, and of which a request of a web server loads one in place of forty of src/. */
@@ -23,7 +24,7 @@ final class ClassesTest extends TestCase
     {
         $root = \dirname(__DIR__, 2);
         self::$release = new TemporaryDirectory();
-        self::assertSame(0, (new Process(['cp', '-r', "$root/src", self::$release->path]))->wait());
+        self::assertSame(0, (new Process(['cp', '-r', "$root/src", "$root/larder-serve.php", self::$release->path]))->wait());
         $build = new Process([\PHP_BINARY, "$root/bin/classes", self::$release->path]);
         self::assertSame(0, $build->wait(), $build->errors());
     }
@@ -60,6 +61,22 @@ final class ClassesTest extends TestCase
         }
     }
 
+    /** @param list<string> $loaded */
+    #[TestWith(['', ['classes/serve.all.php', 'larder-serve.php']])]
+    #[TestWith(["require 'RELEASE/src/Page/RequestKey.php';", ['larder-serve.php', 'src/Page/RequestKey.php', 'src/Page/Serve.php', 'src/Page/StoredReply.php']])]
+    public function testTheFastDoorLoadsOneFile(string $before, array $loaded): void
+    {
+        if (!FpmServer::isAvailable()) {
+            self::markTestSkipped('Needs php-fpm.');
+        }
+        $fpm = new FpmServer(1, ini: ['display_errors' => 1, 'opcache.enable' => 1]);
+        $root = self::$release->path;
+        $script = $fpm->script('serve.php', '<?php ' . \strtr("$before require 'RELEASE/larder-serve.php'; echo implode(' ', preg_grep('~^RELEASE/~', get_included_files()));", ['RELEASE' => $root]));
+        $fpm->request($script);
+
+        self::assertEqualsCanonicalizing(\array_map(static fn(string $file): string => "$root/$file", $loaded), \explode(' ', $fpm->request($script)->body));
+    }
+
     /** @return iterable<string, array{string, string, string, string, list<string>}> */
     public static function doors(): iterable
     {
@@ -70,7 +87,7 @@ final class ClassesTest extends TestCase
         yield 'a miss near' => ['store', '', \strtr($cache, ['apcu' => 'none']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
         yield 'a miss near, and then below' => ['store', '', \strtr($cache, ['echo $c->get("k")' => 'echo $c->get(bin2hex(random_bytes(4)), $c->get("k"))']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
         yield 'over Redis' => ['redis', '', \strtr($cache, ['sqlite://$d' => 'redis://$redis', 'apcu' => 'none']), 'v', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php']];
-        yield 'page' => ['page', '', 'new Larder\Page\PageCache(Larder\Cache::open(["dsn" => "sqlite://$d", "near" => "apcu"])); echo "made";', 'made', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php', 'src/Page/PageCache.php', 'src/Page/Serve.php']];
+        yield 'page' => ['page', '', 'new Larder\Page\PageCache(Larder\Cache::open(["dsn" => "sqlite://$d", "near" => "apcu"])); echo "made";', 'made', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php', 'src/Page/PageCache.php']];
         yield 'counter' => ['counter', '', $counter, '1', ['src/Counter.php']];
         yield 'queue' => ['queue', '', $push, '28', ['src/Queue/Queue.php']];
         yield 'the queue before the cache' => ['cache', $push, $cache, '28v', []];

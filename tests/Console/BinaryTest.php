@@ -102,6 +102,14 @@ final class BinaryTest extends TestCase
         self::assertSame(2, $this->larder(['get', 'k'], dsn: 'nonsense')->status, 'LARDER_DSN is read');
     }
 
+    /** Seen to fail: it said that all was done. */
+    public function testAValueThatCannotBeWrittenIsNotDone(): void
+    {
+        self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
+        $shell = new Process(['sh', '-c', \implode(' ', \array_map(\escapeshellarg(...), [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', "--dsn=$this->dsn", 'get', 'k'])) . ' > /dev/full']);
+        self::assertSame(1, $shell->wait(), $shell->errors());
+    }
+
     public function testAnotherUserGetsStatusThreeAndTheCommandToType(): void
     {
         $larder = $this->installed();
@@ -219,7 +227,7 @@ final class BinaryTest extends TestCase
                 self::assertLessThan(2, Child::run([self::binary(), ...$words, '--dsn=' . $this->dsn], $home)->status, 'who names a cache is believed');
             }
         }
-        $page = "require '" . \dirname(__DIR__, 2) . "/vendor/autoload.php'; (new Larder\\Page\\Pages(Larder\\Cache::open()))->noteOptions('http://a.example', [], []);";
+        $page = "require '" . \dirname(__DIR__, 2) . "/vendor/autoload.php'; (new Larder\\Page\\Pages(Larder\\Cache::open()))->notes()->noteOptions('http://a.example', [], []);";
         Child::run([\PHP_BINARY, '-r', $page], $home);
         self::assertSame([0, "purged\n"], [($child = Child::run([self::binary(), 'page:purge', '/a'], $home))->status, $child->output], $child->errors);
     }

@@ -78,7 +78,7 @@ final class PagesTest extends TestCase
         $cache = Cache::open($this->dsn);
         $variables += ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => (string) \parse_url($url, \PHP_URL_HOST), 'SERVER_PORT' => '443', 'SERVER_NAME' => (string) \parse_url($url, \PHP_URL_HOST), 'HTTPS' => 'on', 'REQUEST_URI' => \substr($url, (int) \strpos($url, '/', 8))];
         $settings = Settings::from($options);
-        $exchange = new Exchange(new Pages($group === null ? $cache : $cache->group($group), $settings), $settings, $variables);
+        $exchange = Exchange::of(new Pages($group === null ? $cache : $cache->group($group), $settings), $settings, $variables);
         $reply = $exchange->answer() ?? $exchange->conclude(new Reply($status, ['Content-Type: text/html', ...$lines], $body ?? \str_repeat('<p>page</p>', 100)), $tags, $broken);
 
         return $reply->fields()['cache-status'][0] ?? '';
@@ -135,7 +135,7 @@ final class PagesTest extends TestCase
         self::assertNotSame('', $told['advice']);
 
         $cache = Cache::open($this->dsn);
-        $exchange = new Exchange(new Pages($cache), Settings::from([]), ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '443', 'SERVER_NAME' => 'shop.example', 'HTTPS' => 'on', 'REQUEST_URI' => '/purged']);
+        $exchange = Exchange::of(new Pages($cache), Settings::from([]), ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '443', 'SERVER_NAME' => 'shop.example', 'HTTPS' => 'on', 'REQUEST_URI' => '/purged']);
         self::assertNull($exchange->answer());
         self::assertTrue((new PageCache(Cache::open($this->dsn)))->purge('/purged'));
         $exchange->conclude(new Reply(200, ['Cache-Control: max-age=60'], 'page'));

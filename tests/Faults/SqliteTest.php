@@ -91,7 +91,6 @@ final class SqliteTest extends FaultCase
         yield 'the database' => ['larder.db*'];
         yield 'its log' => ['larder.db-wal'];
         yield 'the bells' => ['bell.*'];
-        yield 'the change log' => ['tail.*'];
         yield 'the kept invalidations' => ['kept-*'];
         yield 'all files' => ['*'];
         yield 'the directory' => [''];

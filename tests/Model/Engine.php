@@ -38,12 +38,6 @@ abstract class Engine implements World
     /** @var array<string, list<array{int, int}>> by key: position of each change that was made, and of what it was computed from */
     private array $made = [];
 
-    /** @var array<string, list<string>> by key: what was appended, once that had returned */
-    private array $appended = [];
-
-    /** @var array<string, list<string>> by key: what was appended before a change that has returned */
-    private array $buried = [];
-
     /** @var array<int, int> what a process that pauses had seen */
     private array $looked = [];
 
@@ -72,9 +66,6 @@ abstract class Engine implements World
             'made' => $this->make(...$arguments),
             'guarded' => $this->guarded[$process] = $arguments,
             'counted' => $this->count(...$arguments),
-            'appendings' => [$this->appended, $this->buried],
-            'appended' => $this->appended[$arguments[0]][] = $arguments[1],
-            'buried' => $this->buried[$arguments[0]] = \array_values(\array_unique([...$this->buried[$arguments[0]] ?? [], ...$arguments[1]])),
             'met' => $this->met(...$arguments),
             'wait' => $this->now += $arguments[0],
             'violation' => throw new Violation($arguments[0]),
@@ -132,7 +123,7 @@ abstract class Engine implements World
         $waits = \array_map(fn(int $news): bool => $news === $this->news, $this->looked);
 
         return \serialize([
-            $this->now, $this->dead, $this->returned, $this->followed, $this->copies, $this->counted, $this->guarded, $this->made, $waits, $this->appended, $this->buried,
+            $this->now, $this->dead, $this->returned, $this->followed, $this->copies, $this->counted, $this->guarded, $this->made, $waits,
         ]) . $this->engineKey();
     }
 
@@ -194,20 +185,9 @@ abstract class Engine implements World
         }
     }
 
-    /**
-     * A request finds this body ('': none).
-     *
-     * @param list<string> $appended what had been when the request began
-     * @param list<string> $buried   what had been changed since, when the request began
-     */
-    private function met(string $key, string $body, array $appended, array $buried): void
+    /** A request finds this body ('': none). */
+    private function met(string $key, string $body): void
     {
-        if (\in_array($body, $buried, true)) {
-            throw new Violation("$body of $key has come back");
-        }
-        if ($appended !== [] && ($body === '' || $body === 'v0')) {
-            throw new Violation("what was appended to $key is lost");
-        }
         if (\preg_match('/^(v[a-z0-9]*)?$/', $body) !== 1) {
             throw new Violation("half of something is in $key");
         }

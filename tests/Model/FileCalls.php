@@ -7,7 +7,7 @@ namespace Larder\Tests\Model;
 /** What Machine answers to calls of PHP's file functions: each asks or changes the model's file system in one step. */
 trait FileCalls
 {
-    private const AT_ONCE = 16;
+    private const AT_ONCE = 24;
 
     public static function clearstatcache(bool $clear = false, string $path = ''): void {}
 

@@ -43,12 +43,12 @@ final class ApcuNearTest extends TestCase
         $near = $this->near();
         self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', false)));
         $near->put([['e::k', self::entry('read at 10'), 7, 10, 0]], 'epoch');
-        self::assertSame(7, $near->get('e::k')[1] ?? null);
+        self::assertSame(7, $near->copy('e::k')[1] ?? null);
         self::assertTrue($this->near()->follow(new JournalSlice('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
         $near->put([['e::late', self::entry('read at 11'), 9, 11, 0]], 'epoch');
-        self::assertNull($near->get('e::late'));
+        self::assertNull($near->copy('e::late'));
         self::assertSame(1, $near->stats()['refused']);
-        self::assertNotNull($near->get('e::k'), 'it has not changed');
+        self::assertNotNull($near->copy('e::k'), 'it has not changed');
     }
 
     public function testEachOfSeveralCopiesIsJudgedByItself(): void
@@ -65,7 +65,7 @@ final class ApcuNearTest extends TestCase
         ], 'epoch');
         $positions = [];
         foreach (['e::a', 'e::late', 'e::newer', 'e::expires', 'e::7'] as $key) {
-            $positions[$key] = $near->get($key)[1] ?? null;
+            $positions[$key] = $near->copy($key)[1] ?? null;
         }
         self::assertSame(['e::a' => 9, 'e::late' => null, 'e::newer' => 12, 'e::expires' => 10, 'e::7' => 10], $positions);
         self::assertSame(2, $near->stats()['refused']);
@@ -80,11 +80,11 @@ final class ApcuNearTest extends TestCase
         $near->follow(new JournalSlice('another', 3, '', false));
         $near->put([['e::k', self::entry('read before'), 10, 10, 0]], 'epoch');
         $near->putMarker('f:', 10, 10, 'epoch');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         self::assertNull($near->marker('f:'));
         self::assertSame(2, $near->stats()['refused']);
         $near->put([['e::k', self::entry('read in it'), 3, 3, 0]], 'another');
-        self::assertSame(3, $near->get('e::k')[1] ?? null);
+        self::assertSame(3, $near->copy('e::k')[1] ?? null);
     }
 
     // Seen to fail: the call inside took the same lock, and stored what the one outside had looked for already.
@@ -104,9 +104,9 @@ final class ApcuNearTest extends TestCase
         };
         self::assertTrue($near->follow(new JournalSlice('epoch', 12, '', true, [['e::k', 11, 'somebody', 's'], ['e::waking', 12, 'somebody', 's']])));
         self::assertNull(Waking::$does, 'it was called');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         $near->put([['e::k', self::entry('read since'), 11, 12, 0]], 'epoch');
-        self::assertSame(11, $near->get('e::k')[1] ?? null, 'and it goes on');
+        self::assertSame(11, $near->copy('e::k')[1] ?? null, 'and it goes on');
     }
 
     public function testWhatChangedIsDroppedAndWhatIsNewerStays(): void
@@ -116,10 +116,10 @@ final class ApcuNearTest extends TestCase
         $near->put([['e::old', self::entry('old'), 9, 10, 0]], 'epoch');
         $near->put([['e::new', self::entry('new'), 12, 12, 0]], 'epoch');
         $near->follow(new JournalSlice('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
-        self::assertNull($near->get('e::old'));
-        self::assertSame('new', $near->get('e::new')[0]->payload ?? null);
+        self::assertNull($near->copy('e::old'));
+        self::assertSame('new', $near->copy('e::new')[0]->payload ?? null);
         $near->put([['e::new', self::entry('an older one'), 11, 12, 0]], 'epoch');
-        self::assertSame(12, $near->get('e::new')[1] ?? null, 'an older copy never replaces a newer one');
+        self::assertSame(12, $near->copy('e::new')[1] ?? null, 'an older copy never replaces a newer one');
     }
 
     public function testAGapOrAnotherEpochBeginsAnew(): void
@@ -128,9 +128,9 @@ final class ApcuNearTest extends TestCase
         foreach ([new JournalSlice('epoch', 20, '', false), new JournalSlice('another', 5, '', true)] as $changes) {
             $near->follow(new JournalSlice('epoch', 10, '', false));
             $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
-            self::assertNotNull($near->get('e::k'));
+            self::assertNotNull($near->copy('e::k'));
             self::assertTrue($near->follow($changes));
-            self::assertNull($near->get('e::k'));
+            self::assertNull($near->copy('e::k'));
             self::assertSame([$changes->epoch, $changes->end, ''], $near->state());
             \apcu_delete($this->name . ':state');
         }
@@ -143,10 +143,10 @@ final class ApcuNearTest extends TestCase
         \apcu_delete($this->name . ':state');
         $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertSame(['', 0, ''], $near->state());
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         $near->follow(new JournalSlice('epoch', 10, '', true));
         self::assertSame('epoch', $near->state()[0]);
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
     }
 
     public function testValuesOfEveryShapeComeBack(): void
@@ -163,13 +163,13 @@ final class ApcuNearTest extends TestCase
         ];
         foreach ($entries as $key => $entry) {
             $near->put([["e::$key", $entry, 9, 10, 0]], 'epoch');
-            self::assertEquals([$entry, 9], $near->get("e::$key"), $key);
+            self::assertEquals([$entry, 9], $near->copy("e::$key"), $key);
         }
         $near->putMarker('f:', 8, 10, 'epoch');
         self::assertSame(8, $near->marker('f:'));
         self::assertNull($near->marker('f:other'));
         $near->drop('e::short');
-        self::assertNull($near->get('e::short'));
+        self::assertNull($near->copy('e::short'));
     }
 
     /** Whoever writes into it: the truth answers, without a word. */
@@ -196,7 +196,7 @@ final class ApcuNearTest extends TestCase
         \flock($handle, \LOCK_EX);
         $start = \hrtime(true);
         $near->put([['e::k', self::entry('newer'), 11, 11, 0]], 'epoch');
-        self::assertNull($near->get('e::k'), 'what could not be replaced goes');
+        self::assertNull($near->copy('e::k'), 'what could not be replaced goes');
         self::assertFalse($near->follow(new JournalSlice('epoch', 12, '', true)));
         self::assertLessThan(30.0, (\hrtime(true) - $start) / 1e9);
         self::assertSame(2, $near->stats()['errors']);
@@ -222,7 +222,7 @@ final class ApcuNearTest extends TestCase
         $near = new ApcuNear($this->name, $this->directory->path . '/not/there/lock', 1 << 20);
         self::assertFalse($near->follow(new JournalSlice('epoch', 10, '', false)));
         $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
     }
 
     private function near(): ApcuNear

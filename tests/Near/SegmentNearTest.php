@@ -43,14 +43,14 @@ final class SegmentNearTest extends TestCase
         $near = $this->near();
         self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', false)));
         $near->put([['e::k', self::entry('read at 10'), 7, 10, 0]], 'epoch');
-        self::assertSame(7, $near->get('e::k')[1] ?? null);
+        self::assertSame(7, $near->copy('e::k')[1] ?? null);
         self::assertTrue($this->near()->follow(new JournalSlice('epoch', 12, '', true, [['e::other', 12, 'somebody', 's']])));
         $near->put([['e::late', self::entry('read at 11'), 9, 11, 0]], 'epoch');
-        self::assertNull($near->get('e::late'));
+        self::assertNull($near->copy('e::late'));
         self::assertSame(1, $near->stats()['refused']);
-        self::assertNotNull($near->get('e::k'), 'it has not changed');
+        self::assertNotNull($near->copy('e::k'), 'it has not changed');
         $near->put([['e::late', self::entry('read at 12'), 9, 12, 0]], 'epoch');
-        self::assertSame(9, $near->get('e::late')[1] ?? null);
+        self::assertSame(9, $near->copy('e::late')[1] ?? null);
     }
 
     // Seen to fail: its position, of the epoch before, was greater than all of the new one.
@@ -61,11 +61,11 @@ final class SegmentNearTest extends TestCase
         $near->follow(new JournalSlice('another', 3, '', false));
         $near->put([['e::k', self::entry('read before'), 10, 10, 0]], 'epoch');
         $near->putMarker('f:', 10, 10, 'epoch');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         self::assertNull($near->marker('f:'));
         self::assertSame(2, $near->stats()['refused']);
         $near->put([['e::k', self::entry('read in it'), 3, 3, 0]], 'another');
-        self::assertSame(3, $near->get('e::k')[1] ?? null);
+        self::assertSame(3, $near->copy('e::k')[1] ?? null);
     }
 
     // Seen to fail: drop() without a position; fill() that replaces whatever is there.
@@ -76,10 +76,10 @@ final class SegmentNearTest extends TestCase
         $near->put([['e::old', self::entry('old'), 9, 10, 0]], 'epoch');
         $near->put([['e::new', self::entry('new'), 12, 12, 0]], 'epoch');
         $near->follow(new JournalSlice('epoch', 12, '', true, [['e::old', 11, 'somebody', 's'], ['e::new', 12, 'me', 's']]));
-        self::assertNull($near->get('e::old'));
-        self::assertSame('new', $near->get('e::new')[0]->value ?? null);
+        self::assertNull($near->copy('e::old'));
+        self::assertSame('new', $near->copy('e::new')[0]->value ?? null);
         $near->put([['e::new', self::entry('an older one'), 11, 12, 0]], 'epoch');
-        self::assertSame('new', $near->get('e::new')[0]->value ?? null, 'an older copy never replaces a newer one');
+        self::assertSame('new', $near->copy('e::new')[0]->value ?? null, 'an older copy never replaces a newer one');
     }
 
     // Seen to fail: seg_fill() that leaves what is there where the guard refuses.
@@ -92,8 +92,8 @@ final class SegmentNearTest extends TestCase
         $this->near()->follow(new JournalSlice('epoch', 20, '', true));
         $near->put([['e::k', self::entry('refused'), 11, 11, 0]], 'epoch');
         $near->put([['e::newer', self::entry('refused'), 11, 11, 0]], 'epoch');
-        self::assertNull($near->get('e::k'), 'whoever put it knew of a change at 11');
-        self::assertSame(12, $near->get('e::newer')[1] ?? null);
+        self::assertNull($near->copy('e::k'), 'whoever put it knew of a change at 11');
+        self::assertSame(12, $near->copy('e::newer')[1] ?? null);
     }
 
     // Seen to fail: ahead() not among what the guard is raised to.
@@ -104,9 +104,9 @@ final class SegmentNearTest extends TestCase
         $near->follow(new JournalSlice('epoch', 10, '', true, [['e::k', 13, 'somebody', 's']]));
         self::assertSame(['epoch', 10, ''], $this->near()->state());
         $near->put([['e::k', self::entry('read at 12'), 9, 12, 0]], 'epoch');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         $near->put([['e::k', self::entry('read at 13'), 13, 13, 0]], 'epoch');
-        self::assertSame(13, $near->get('e::k')[1] ?? null);
+        self::assertSame(13, $near->copy('e::k')[1] ?? null);
     }
 
     // Seen to fail: begin() that keeps the generation's name.
@@ -116,9 +116,9 @@ final class SegmentNearTest extends TestCase
         foreach ([new JournalSlice('epoch', 20, 't', false), new JournalSlice('another', 5, 't', true)] as $changes) {
             $near->follow(new JournalSlice('epoch', 10, '', false));
             $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
-            self::assertNotNull($near->get('e::k'));
+            self::assertNotNull($near->copy('e::k'));
             self::assertTrue($near->follow($changes));
-            self::assertNull($near->get('e::k'));
+            self::assertNull($near->copy('e::k'));
             self::assertSame([$changes->epoch, $changes->end, 't'], $this->near()->state());
             $this->segment->flush();
         }
@@ -133,12 +133,12 @@ final class SegmentNearTest extends TestCase
         $quick->follow(new JournalSlice('epoch', 30, '', false));
         $quick->put([['e::k', self::entry('new'), 29, 30, 0]], 'epoch');
         $slow->put([['e::k', self::entry('old'), 9, 10, 0]], 'epoch');
-        self::assertNull($slow->get('e::k'));
-        self::assertSame('new', $quick->get('e::k')[0]->value ?? null);
+        self::assertNull($slow->copy('e::k'));
+        self::assertSame('new', $quick->copy('e::k')[0]->value ?? null);
         self::assertSame(['epoch', 30, ''], $this->near()->state(), 'the newer generation goes on');
         // It learns of the gap only now: another has begun anew meanwhile, and further on.
         self::assertTrue($slow->follow(new JournalSlice('epoch', 28, '', false)));
-        self::assertSame('new', $slow->get('e::k')[0]->value ?? null);
+        self::assertSame('new', $slow->copy('e::k')[0]->value ?? null);
     }
 
     // Seen to fail: follow() that raises no guard.
@@ -153,10 +153,10 @@ final class SegmentNearTest extends TestCase
         $other->follow(new JournalSlice('epoch', 14, 'later', true, [['e::a', 11, 'x', 's'], ['e::b', 14, 'x', 's']]));
         self::assertTrue($one->follow(new JournalSlice('epoch', 12, 'earlier', true, [['e::a', 11, 'x', 's']])));
         self::assertSame(['epoch', 14, 'later'], $one->state());
-        self::assertNull($one->get('e::a'));
-        self::assertNull($one->get('e::b'));
+        self::assertNull($one->copy('e::a'));
+        self::assertNull($one->copy('e::b'));
         $one->put([['e::b', self::entry('read at 13'), 9, 13, 0]], 'epoch');
-        self::assertNull($one->get('e::b'));
+        self::assertNull($one->copy('e::b'));
     }
 
     /**
@@ -192,7 +192,7 @@ final class SegmentNearTest extends TestCase
             $near->follow(new JournalSlice('epoch', $position, '', true, [['e::k', $position, 'x', 's']]));
             // Until the other comes by.
             for ($look = 0, $at = null; $look < 2_000 && $at === null; $look++) {
-                $at = $near->get('e::k')[1] ?? null;
+                $at = $near->copy('e::k')[1] ?? null;
             }
             $copies += $at === null ? 0 : 1;
             $older += $at === null || $at >= $position ? 0 : 1;
@@ -211,14 +211,14 @@ final class SegmentNearTest extends TestCase
         $near->put([['e::before', self::entry('v'), 9, 10, 0]], 'epoch');
         $this->segment->delete($near->prefix . 'g');
         $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         self::assertSame(['', 0, ''], $this->near()->state(), 'the next request begins anew');
 
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $this->segment->delete($near->prefix . 'g');
         self::assertTrue($near->follow(new JournalSlice('epoch', 11, '', true)));
         $near->put([['e::k', self::entry('v'), 11, 11, 0]], 'epoch');
-        self::assertNotNull($near->get('e::k'), 'so does whoever follows');
+        self::assertNotNull($near->copy('e::k'), 'so does whoever follows');
     }
 
     // Seen to fail: state() that keeps the prefix where there is no state; fill() that allows what has no guard.
@@ -229,17 +229,17 @@ final class SegmentNearTest extends TestCase
         $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         $this->segment->delete('near:state');
         self::assertSame(['', 0, ''], $near->state());
-        self::assertNull($near->get('e::k'), 'up to where it is good is not known');
+        self::assertNull($near->copy('e::k'), 'up to where it is good is not known');
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $this->segment->flush();
         $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertSame(['', 0, ''], $near->state());
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         $near->put([['e::k', self::entry('v'), 9, 10, 0]], 'epoch');
         self::assertSame(0, $this->segment->stats()['entries']);
         self::assertTrue($near->follow(new JournalSlice('epoch', 10, '', true)));
         self::assertSame('epoch', $near->state()[0]);
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
     }
 
     // Seen to fail: tags left out of a copy.
@@ -252,7 +252,7 @@ final class SegmentNearTest extends TestCase
         foreach (['text', '', \str_repeat('long', 9000), 17, -1, 1.5, true, false, null, [], ['a' => [1, 2], 'b' => null]] as $value) {
             foreach ([new Entry($codec->encode($value), 0), new Entry($codec->encode($value), $now, $now + 60000, $now + 1000, $now + 2000, ['t::a', 't::b'])] as $entry) {
                 $near->put([['e::k', $entry, 9, 10, 0]], 'epoch');
-                [$copy, $position] = $near->get('e::k') ?? [null, 0];
+                [$copy, $position] = $near->copy('e::k') ?? [null, 0];
                 self::assertInstanceOf(Entry::class, $copy);
                 self::assertSame([9, true, $value], [$position, $copy->isHeld, $copy->value]);
                 self::assertSame(
@@ -264,20 +264,20 @@ final class SegmentNearTest extends TestCase
         // Each reader gets objects of his own, made when he asks.
         $entry = new Entry($codec->encode(['object' => new \ArrayObject([1])]), $now);
         $near->put([['e::k', $entry, 9, 10, 0]], 'epoch');
-        self::assertEquals([$entry, 9], $near->get('e::k'));
+        self::assertEquals([$entry, 9], $near->copy('e::k'));
 
         $near->put([['e::damaged', new Entry("\x07damaged", $now), 9, 10, 0]], 'epoch');
-        self::assertNull($near->get('e::damaged'));
+        self::assertNull($near->copy('e::damaged'));
         self::assertSame(1, $near->stats()['errors']);
 
         $near->putMarker('f:', 8, 10, 'epoch');
         self::assertSame(8, $near->marker('f:'));
         self::assertNull($near->marker('f:other'));
-        self::assertNull($near->get('f:'), 'it is no copy');
+        self::assertNull($near->copy('f:'), 'it is no copy');
         $near->putMarker('f:unknown', \PHP_INT_MAX, \PHP_INT_MAX, 'epoch');
         self::assertNull($near->marker('f:unknown'), 'that nobody knows a position is no news for others');
         $near->drop('e::k');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
     }
 
     // Seen to fail: the segment's time to live left at 0.
@@ -286,7 +286,7 @@ final class SegmentNearTest extends TestCase
         $near = $this->near();
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put([['e::k', new Entry("\0v", 1, Clock::now() + 100), 9, 10, 1]], 'epoch');
-        self::assertNotNull($near->get('e::k'));
+        self::assertNotNull($near->copy('e::k'));
         $end = \hrtime(true) + 60_000_000_000;
         while ($this->segment->has($near->prefix . 'e::k') && \hrtime(true) < $end) {
             \usleep(50_000);
@@ -301,7 +301,7 @@ final class SegmentNearTest extends TestCase
         $near->follow(new JournalSlice('epoch', 10, '', false));
         $near->put([['e::k', self::entry('small'), 9, 10, 0]], 'epoch');
         $near->put([['e::k', self::entry(\str_repeat('x', 3 << 20)), 11, 11, 0]], 'epoch');
-        self::assertNull($near->get('e::k'));
+        self::assertNull($near->copy('e::k'));
         self::assertSame(1, $near->stats()['refused']);
         self::assertNull($this->segment->check());
     }
@@ -374,13 +374,13 @@ final class SegmentNearTest extends TestCase
         $cache->set('k', 'old');
         $cache->commit();
         $near = \Closure::bind(static fn(Cache $cache): ?Near => $cache->view->near, null, Cache::class)($cache);
-        $old = $near->get('e::k');
+        $old = $near->copy('e::k');
         self::assertNotNull($old);
         $cache->refresh();
         $cache->delete('k');
         // Somebody read it before, and comes late.
         $near->put([['e::k', $old[0], $old[1], $old[1], 0]], $near->state()[0]);
-        self::assertNotNull($near->get('e::k'));
+        self::assertNotNull($near->copy('e::k'));
         self::assertNull($cache->get('k'));
         self::assertNull($this->cache()->get('k'), 'whoever begins now has learned of it');
     }

@@ -31,7 +31,7 @@ final class StoreNearRaceTest extends TestCase
             $slow->follow(new JournalSlice('epoch', 10, '', false));
             if ($thereBefore) {
                 $slow->put([['e::k', self::entry(), 9, 10, 0]], 'epoch');
-                self::assertNotNull($slow->get('e::k'));
+                self::assertNotNull($slow->copy('e::k'));
             }
             $quick = new StoreNear($store, 'near');
             $quick->state();
@@ -43,10 +43,10 @@ final class StoreNearRaceTest extends TestCase
             };
             self::assertTrue($quick->follow(new JournalSlice('epoch', 12, '', true, [['e::k', 12, 'x', 's']])));
             $store->after = null;
-            self::assertNull($quick->get('e::k'), "after call $moment");
+            self::assertNull($quick->copy('e::k'), "after call $moment");
             self::assertSame(['epoch', 12, ''], $quick->state());
             $quick->put([['e::k', self::entry(), 12, 12, 0]], 'epoch');
-            self::assertSame(12, $quick->get('e::k')[1] ?? null);
+            self::assertSame(12, $quick->copy('e::k')[1] ?? null);
         }
     }
 

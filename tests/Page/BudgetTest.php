@@ -46,14 +46,14 @@ final class BudgetTest extends TestCase
         }
         $pages = new Pages($cache);
         for ($i = 0; $i < 20_000; $i++) {
-            $pages->setMark("http://shop.example/account/$i", 'Set-Cookie');
-            $pages->setRefusal("http://shop.example/large/$i", 'it was purged while it was made');
-            self::assertSame('Set-Cookie', $pages->mark("http://shop.example/account/$i"));
+            $pages->notes()->setMark("http://shop.example/account/$i", 'Set-Cookie');
+            $pages->notes()->setRefusal("http://shop.example/large/$i", 'it was purged while it was made');
+            self::assertSame('Set-Cookie', $pages->notes()->mark("http://shop.example/account/$i"));
         }
         $left = \array_filter(\range(0, 1_999), static fn(int $i): bool => $cache->get("value$i") !== null);
         self::assertCount(2_000, $left);
         self::assertLessThan(2_500, \count(\array_filter(\iterator_to_array($cache->entries()), static fn(array $entry): bool => $entry['group'] === 'page-notes')));
-        self::assertNull($pages->mark('http://shop.example/account/nobody'));
+        self::assertNull($pages->notes()->mark('http://shop.example/account/nobody'));
     }
 
     /** Whoever asks under other names of the site makes a note of each. */
@@ -62,14 +62,14 @@ final class BudgetTest extends TestCase
         $cache = Cache::open('memory://');
         $pages = new Pages($cache);
         for ($i = 0; $i < 2_000; $i++) {
-            $pages->noteOptions("http://host$i.example", ['ttl' => $i], []);
+            $pages->notes()->noteOptions("http://host$i.example", ['ttl' => $i], []);
         }
         self::assertLessThan(300, \count(\iterator_to_array($cache->entries())));
-        self::assertSame(['ttl' => 1_999], $pages->options('http://host1999.example'));
-        self::assertSame(['ttl' => 1_900], $pages->options('http://host1900.example'));
-        self::assertSame([], $pages->options('http://host0.example'));
-        self::assertContains('http://host1999.example', $pages->origins());
-        self::assertTrue($pages->isUsed());
+        self::assertSame(['ttl' => 1_999], $pages->notes()->options('http://host1999.example'));
+        self::assertSame(['ttl' => 1_900], $pages->notes()->options('http://host1900.example'));
+        self::assertSame([], $pages->notes()->options('http://host0.example'));
+        self::assertContains('http://host1999.example', $pages->notes()->origins());
+        self::assertTrue($pages->notes()->isUsed());
     }
 
     /** @see Pages::setMark() */
@@ -77,19 +77,19 @@ final class BudgetTest extends TestCase
     {
         $pages = new Pages(Cache::open('memory://'));
         for ($i = 0; $i < 5_000; $i++) {
-            $pages->setMark("http://shop.example/$i", "reason $i");
+            $pages->notes()->setMark("http://shop.example/$i", "reason $i");
         }
         $known = 0;
         for ($i = 0; $i < 5_000; $i++) {
-            $mark = $pages->mark("http://shop.example/$i");
+            $mark = $pages->notes()->mark("http://shop.example/$i");
             self::assertContains($mark, [null, "reason $i"]);
             $known += $mark === null ? 0 : 1;
         }
         self::assertGreaterThan(900, $known);
-        $pages->removeMark('http://shop.example/another');
-        $pages->removeMark('http://shop.example/4999');
-        self::assertNull($pages->mark('http://shop.example/4999'));
-        self::assertSame('reason 4998', $pages->mark('http://shop.example/4998'));
+        $pages->notes()->removeMark('http://shop.example/another');
+        $pages->notes()->removeMark('http://shop.example/4999');
+        self::assertNull($pages->notes()->mark('http://shop.example/4999'));
+        self::assertSame('reason 4998', $pages->notes()->mark('http://shop.example/4998'));
     }
 
     public function testAPageThatIsUsedOutlivesOnesThatAreNot(): void

@@ -35,8 +35,12 @@ final class DoorSite
         $this->script = $this->fpm->script('site.php', \strtr(<<<'PHP'
             <?php
             require 'ROOT/larder-serve.php';
-            // Any test's flush or purge by bin/larder lets each other site of this user look once which cache it opens (FastDoor::doubtOthers).
-            file_put_contents(__DIR__ . (Larder\Page\Serve::$place && @filemtime(Larder\Page\Serve::$place) === 1 ? '/doubts' : '/starts'), '.', FILE_APPEND);
+            // Another test's flush or purge by bin/larder lets this site be asked once which cache it opens (FastDoor::doubtOthers).
+            if (Larder\Page\Serve::$place && @filemtime(Larder\Page\Serve::$place) === 1 && !is_file(__DIR__ . '/tiers')) {
+                touch(Larder\Page\Serve::$place);
+                Larder\Page\Serve::answer() && exit;
+            }
+            file_put_contents(__DIR__ . '/starts', '.', FILE_APPEND);
             require 'ROOT/vendor/autoload.php';
             $cache = Larder\Cache::open(is_file(__DIR__ . '/tiers') ? json_decode(file_get_contents(__DIR__ . '/tiers'), true) : TIERS);
             (new Larder\Page\PageCache($cache, OPTIONS))->start();

@@ -34,7 +34,7 @@ final class ExplanationTest extends TestCase
     {
         $settings = Settings::from(['wait' => 0, 'ignoredQuery' => ['utm_*'], 'varyCookies' => ['language']]);
 
-        return new Exchange($this->pages, $settings, $variables + ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '80', 'SERVER_NAME' => 'shop.example', 'REQUEST_URI' => '/']);
+        return Exchange::of($this->pages, $settings, $variables + ['REQUEST_METHOD' => 'GET', 'HTTP_HOST' => 'shop.example', 'SERVER_PORT' => '80', 'SERVER_NAME' => 'shop.example', 'REQUEST_URI' => '/']);
     }
 
     /**
@@ -64,7 +64,7 @@ final class ExplanationTest extends TestCase
             'expired' => $this->expire(['Cache-Control: max-age=60, stale-while-revalidate=60']),
             'expired for good' => $this->expire(['Cache-Control: max-age=60']),
             'private' => $this->make(['Cache-Control: private']),
-            default => self::assertTrue($state === 'building' && $this->pages->take('http://shop.example/')),
+            default => self::assertTrue($state === 'building' && $this->pages->builders()->take('http://shop.example/')),
         };
     }
 
@@ -124,7 +124,7 @@ final class ExplanationTest extends TestCase
         $ageless = static fn(Explanation $of): string => (string) \preg_replace('/\'age\' => \d+/', '', \var_export($of, true));
         self::assertSame($ageless($said), $ageless($this->exchange($request)->explain()), 'it changes nothing');
 
-        $isBuilt = $said->key !== null && $this->pages->isBuilt($said->key);
+        $isBuilt = $said->key !== null && $this->pages->builders()->isBuilt($said->key);
         $exchange = $this->exchange($request);
         $reply = $exchange->answer();
         $status = $reply === null ? '' : \implode(' ', $reply->fields()['cache-status'] ?? []);

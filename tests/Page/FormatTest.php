@@ -7,6 +7,7 @@ namespace Larder\Tests\Page;
 use Larder\Page\FileCopies;
 use Larder\Page\Policy;
 use Larder\Page\Reply;
+use Larder\Page\RequestKey;
 use Larder\Page\ResponseEncoder;
 use Larder\Page\Serve;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -43,9 +44,9 @@ final class FormatTest extends TestCase
         $lock = \fopen('php://memory', 'w+');
         self::assertIsResource($lock);
         $page = ['made' => 1_767_312_000] + $made['page'];
-        Serve::of(['HTTP_HOST' => 'shop.example', 'REQUEST_URI' => '/', 'SERVER_PORT' => '80', 'SERVER_NAME' => 'shop.example']);
+        RequestKey::of(['HTTP_HOST' => 'shop.example', 'REQUEST_URI' => '/', 'SERVER_PORT' => '80', 'SERVER_NAME' => 'shop.example']);
         $ready = Serve::ready($page, 'http://shop.example/', 1, 'entry');
-        Serve::of(null);
+        RequestKey::of(null);
         self::assertNotSame([], $ready);
         // How many codings there are depends on PHP's extensions.
         $ready = [$ready[0]];

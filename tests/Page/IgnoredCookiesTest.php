@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Page;
 
 use Larder\Page\Files\Patterns;
-use Larder\Page\Serve;
+use Larder\Page\RequestKey;
 use Larder\Page\Settings;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -67,7 +67,7 @@ final class IgnoredCookiesTest extends TestCase
     {
         $pattern = (new Patterns(Settings::IGNORED_COOKIES, [], []))->cookies;
 
-        self::assertSame($isIgnored, Serve::matches($name, Settings::IGNORED_COOKIES));
+        self::assertSame($isIgnored, RequestKey::matches($name, Settings::IGNORED_COOKIES));
         self::assertSame($isIgnored ? 1 : 0, \preg_match("~$pattern~D", "_gid=1; $name=value; _ga=2"));
     }
 }

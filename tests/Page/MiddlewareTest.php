@@ -100,7 +100,7 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         $this->get('/');
         self::assertSame(2, $this->runs);
         // The next one may be stored, so others wait for it.
-        self::assertNull((new Pages($this->cache))->mark('http://shop.example/'));
+        self::assertNull((new Pages($this->cache))->notes()->mark('http://shop.example/'));
     }
 
     /** Of a visitor who has waited for another one in vain, and of one who renews a stale page. */
@@ -163,7 +163,7 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
                 return new Response(200, ['Cache-Control' => 'max-age=60'], 'an older page');
             };
         };
-        self::assertTrue((new Pages($this->cache))->take('http://shop.example/waited'));
+        self::assertTrue((new Pages($this->cache))->builders()->take('http://shop.example/waited'));
         $purging('/waited');
         $get('/waited');
         $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60, stale-while-revalidate=60', 'Age' => '100', 'ETag' => '"1"'], 'stale');
@@ -233,7 +233,7 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
                 self::assertInstanceOf(ResponseInterface::class, $response);
                 self::assertSame([200, 'page', 'Larder; fwd=stale; fwd-status=' . ($how === 'throws' ? 500 : 503)], [$response->getStatusCode(), (string) $response->getBody(), \preg_replace('/; ttl=.*/', '', $response->getHeaderLine('Cache-Status'))]);
                 self::assertSame($how === 'throws', \str_contains($log, 'DomainException: broken'), $log);
-                self::assertFalse((new Pages($this->cache))->isBuilt("http://shop.example$target"));
+                self::assertFalse((new Pages($this->cache))->builders()->isBuilt("http://shop.example$target"));
             }
         }
     }
@@ -249,7 +249,7 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
             } catch (\DomainException $thrown) {
                 self::assertSame($failure, $thrown);
             }
-            self::assertFalse((new Pages($this->cache))->isBuilt('http://shop.example/'));
+            self::assertFalse((new Pages($this->cache))->builders()->isBuilt('http://shop.example/'));
         }
         $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Control' => 'max-age=60'], 'page');
         $this->get('/');
@@ -277,7 +277,7 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         $response = $outer->process($request, $between);
         self::assertStringStartsWith('Larder; hit', $response->getHeaderLine('Cache-Status'));
         self::assertSame(1, $this->runs);
-        self::assertFalse((new Pages($this->cache))->isBuilt('http://shop.example/'));
+        self::assertFalse((new Pages($this->cache))->builders()->isBuilt('http://shop.example/'));
 
         // Nor does it renew a stale page with that page.
         self::assertTrue((new PageCache($this->cache))->purge('/'));

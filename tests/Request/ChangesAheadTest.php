@@ -57,30 +57,30 @@ final class ChangesAheadTest extends TestCase
         self::assertTrue($one->follow(new JournalSlice('e', 10, '', false)));
         $one->put([['e::k', $entry, 5, 10, 0]], 'e');
         $one->put([['e::other', $entry, 6, 10, 0]], 'e');
-        self::assertSame(5, $one->get('e::k')[1] ?? null);
+        self::assertSame(5, $one->copy('e::k')[1] ?? null);
 
         $other = $open();
         self::assertSame(['e', 10, ''], $other->state());
         self::assertTrue($other->follow(new JournalSlice('e', 10, '', true, [['e::k', 12, 'w', 'd']])));
-        self::assertNull($other->get('e::k'), 'changed after the end');
-        self::assertSame(6, $other->get('e::other')[1] ?? null);
+        self::assertNull($other->copy('e::k'), 'changed after the end');
+        self::assertSame(6, $other->copy('e::other')[1] ?? null);
         $one->put([['e::k', $entry, 5, 10, 0]], 'e');
-        self::assertNull($open()->get('e::k') ?? $other->get('e::k'), 'read before the change that the end has not reached');
+        self::assertNull($open()->copy('e::k') ?? $other->copy('e::k'), 'read before the change that the end has not reached');
 
         // Stored after it, and the same news again.
         $other->put([['e::k', $entry, 13, 13, 0]], 'e');
         self::assertTrue($other->follow(new JournalSlice('e', 10, '', true, [['e::k', 12, 'w', 'd']])));
-        self::assertSame(13, $other->get('e::k')[1] ?? null);
+        self::assertSame(13, $other->copy('e::k')[1] ?? null);
 
         // Somebody with older news does not take the end back, but what he knows ahead of it counts.
         self::assertTrue($other->follow(new JournalSlice('e', 20, '', true)));
         $other->put([['e::other', $entry, 6, 21, 0]], 'e');
         self::assertTrue($other->follow(new JournalSlice('e', 10, '', true, [['e::other', 22, 'w', 'd']])));
         self::assertSame(['e', 20, ''], $other->state());
-        self::assertNull($other->get('e::other'));
+        self::assertNull($other->copy('e::other'));
 
         // Where it is not known what came after the end, nothing that was there is shown.
         self::assertTrue($other->follow(new JournalSlice('e', 20, '', false)));
-        self::assertNull($other->get('e::k'));
+        self::assertNull($other->copy('e::k'));
     }
 }

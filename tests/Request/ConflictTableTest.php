@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Request;
 
 use Larder\Request\ConflictTable;
-use Larder\Request\RequestHistory;
+use Larder\Request\History;
 use Larder\Request\Verdict;
 use PHPUnit\Framework\TestCase;
 
@@ -15,16 +15,16 @@ final class ConflictTableTest extends TestCase
     public function testEverySet(): void
     {
         $count = 0;
-        foreach ([RequestHistory::SEEN, RequestHistory::MISSED, RequestHistory::UNSURE] as $how) {
+        foreach ([History::SEEN, History::MISSED, History::UNSURE] as $how) {
             foreach ([true, false] as $cacheOnly) {
                 foreach ([null, '', 's', 'x', 'd', 'm', 'i', 'c'] as $change) {
                     foreach ([true, false] as $same) {
                         foreach ([true, false] as $intent) {
                             $expected = match (true) {
                                 // Nothing is stored under somebody else's intent, nor what is computed from a value that may be the older of two.
-                                $intent, $how === RequestHistory::UNSURE => Verdict::Drop,
+                                $intent, $how === History::UNSURE => Verdict::Drop,
                                 $change === null => Verdict::Store,
-                                $how === RequestHistory::SEEN => $cacheOnly ? Verdict::Store : Verdict::Drop,
+                                $how === History::SEEN => $cacheOnly ? Verdict::Store : Verdict::Drop,
                                 $change === 's' && $same => Verdict::Same,
                                 $change === 's', $change === 'x' => Verdict::Bounded,
                                 // A delete, a flush, or nobody knows what.
@@ -46,11 +46,11 @@ final class ConflictTableTest extends TestCase
 
     public function testEveryFill(): void
     {
-        foreach ([RequestHistory::SEEN, RequestHistory::MISSED] as $how) {
+        foreach ([History::SEEN, History::MISSED] as $how) {
             self::assertTrue(ConflictTable::stores($how, false));
             self::assertFalse(ConflictTable::stores($how, true));
         }
-        self::assertFalse(ConflictTable::stores(RequestHistory::UNSURE, false));
-        self::assertFalse(ConflictTable::stores(RequestHistory::UNSURE, true));
+        self::assertFalse(ConflictTable::stores(History::UNSURE, false));
+        self::assertFalse(ConflictTable::stores(History::UNSURE, true));
     }
 }

@@ -57,7 +57,7 @@ final class EpochWithinRequestTest extends TestCase
     }
 
     /** The fill's tag is asked for when the fill is committed, and that shows that there is a new epoch. */
-    // Seen to fail: an epoch noted after View::precede(), where RequestHistory::learn() does not note that all may have changed.
+    // Seen to fail: an epoch noted after View::precede(), where History::learn() does not note that all may have changed.
     public function testAFillOfTheOldEpochIsNotStoredInTheNewOne(): void
     {
         $store = new HookedStore();

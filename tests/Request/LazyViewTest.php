@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Request;
 
 use Larder\Cache;
-use Larder\Request\PendingInvalidations;
+use Larder\Store\PendingInvalidations;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -142,7 +142,7 @@ final class LazyViewTest extends TestCase
     {
         $writer = $this->cache($engine);
         $writer->set('k', 'what could not be deleted');
-        $file = \str_replace('/local-', '/kept-', (string) $writer->local());
+        $file = \str_replace('/local-', '/kept-', (string) $writer->internals()->local());
         self::assertFileExists($file);
         self::assertTrue((new PendingInvalidations($file))->keep(['e::k']));
         self::assertNull($this->cache($engine)->get('k'));

@@ -4,12 +4,13 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Request;
 
+use Larder\Request\History;
 use Larder\Request\Leases;
-use Larder\Request\PendingInvalidations;
-use Larder\Request\RequestHistory;
 use Larder\Request\Truth;
 use Larder\Store\Change;
+use Larder\Store\Guard;
 use Larder\Store\MemoryStore;
+use Larder\Store\PendingInvalidations;
 use Larder\Store\Record;
 use Larder\System\Clock;
 use Larder\System\FailureLog;
@@ -30,7 +31,7 @@ final class LeasesTest extends TestCase
     protected function setUp(): void
     {
         $this->store = new MemoryStore(1 << 20);
-        $this->truth = new Truth($this->store, 'memory', new PendingInvalidations(null), new FailureLog(null), 'writer000000');
+        $this->truth = new Truth(new Guard('memory', $this->store, null, new FailureLog(null), new PendingInvalidations(null)), 'writer000000');
     }
 
     public function testOneHasItUntilItGivesItBack(): void
@@ -162,7 +163,7 @@ final class LeasesTest extends TestCase
 
     private function leases(string $name): Leases
     {
-        return new Leases($this->truth, new RequestHistory(), \str_pad($name, 12, '0'));
+        return new Leases($this->truth, new History(), \str_pad($name, 12, '0'));
     }
 
     private function put(string $key, int $deadline, string $process, string $waits): void

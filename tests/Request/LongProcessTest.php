@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Request;
 
 use Larder\Cache;
+use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\Attributes\RequiresSetting;
@@ -105,5 +106,21 @@ final class LongProcessTest extends TestCase
             $cache->refresh();
             self::assertSame($how === 'set' ? 'new' : null, $cache->group('first')->get('k'));
         }
+    }
+
+    /** Seen to fail: what a request notes of the keys that it has read was counted by keys, and a key may have 64 kB. */
+    public function testManyLongKeysTakeABoundedMemory(): void
+    {
+        $code = <<<'PHP'
+            $cache = Larder\Cache::open("sqlite://$argv[1]/cache");
+            $cache->set('kept', 'before');
+            for ($i = 0; $i < 2_000; $i++) {
+                $cache->get(str_repeat('k', 60_000) . $i);
+                $i % 10 === 0 && $cache->set(str_repeat('s', 60_000) . $i, 1);
+            }
+            echo $cache->get('kept');
+            PHP;
+        $process = Process::snippet($code, [$this->directory->path], ['memory_limit' => '96M']);
+        self::assertSame('before', $process->output(60.0), $process->errors());
     }
 }

@@ -6,9 +6,9 @@ namespace Larder\Tests\Request;
 
 use Larder\Cache;
 use Larder\Near\StoreNear;
-use Larder\Request\PendingInvalidations;
 use Larder\Store\Change;
 use Larder\Store\MemoryStore;
+use Larder\Store\PendingInvalidations;
 use Larder\Store\Store;
 use Larder\Store\StoreBusy;
 use Larder\System\Failure;

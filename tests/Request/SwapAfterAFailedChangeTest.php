@@ -64,12 +64,12 @@ final class SwapAfterAFailedChangeTest extends TestCase
     private function whileAnotherWrites(callable $work): mixed
     {
         $locks = [];
-        foreach (\glob($this->directory->file('cache') . '/{bell,tail}.*', \GLOB_BRACE) ?: [] as $file) {
+        foreach (\glob($this->directory->file('cache') . '/bell.*') ?: [] as $file) {
             $locks[] = $lock = \fopen($file, 'r+');
             self::assertNotFalse($lock);
             self::assertTrue(\flock($lock, \LOCK_EX));
         }
-        self::assertCount(2, $locks);
+        self::assertCount(1, $locks);
 
         return $work();
     }

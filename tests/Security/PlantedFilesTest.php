@@ -5,6 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\Security;
 
 use Larder\Cache;
+use Larder\Counter;
+use Larder\Counter\CounterFailure;
+use Larder\Queue\Queue;
+use Larder\Queue\QueueFailure;
 use Larder\System\FileLock;
 use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -18,6 +22,7 @@ use PHPUnit\Framework\TestCase;
 final class PlantedFilesTest extends TestCase
 {
     private const OTHER = 33;
+    private const KINDS = ['link', 'dangling link', 'second name', 'foreign', 'writable', 'pipe'];
 
     private TemporaryDirectory $outside;
     private TemporaryDirectory $directory;
@@ -43,24 +48,56 @@ final class PlantedFilesTest extends TestCase
     public static function plants(): iterable
     {
         $files = [
-            'sqlite' => ['larder.db' => true, 'larder.db-wal' => true, 'larder.db-shm' => true, 'larder.db-journal' => false, 'bell.*' => false, 'tail.*' => false, 'larder.lock' => false],
+            'sqlite' => ['larder.db' => true, 'larder.db-wal' => true, 'larder.db-shm' => true, 'larder.db-journal' => false, 'bell.*' => false, 'larder.lock' => false],
             'file' => ['lock' => true, 'log.*' => true],
         ];
         foreach ($files as $scheme => $names) {
             foreach ($names as $name => $isData) {
-                foreach (['link', 'dangling link', 'second name', 'foreign', 'writable', 'pipe'] as $kind) {
+                foreach (self::KINDS as $kind) {
                     yield "$scheme, $name, $kind" => [$scheme, $name, $isData, $kind];
                 }
             }
         }
     }
 
+    /** @return iterable<string, array{string, string, string}> of queue or counter, file, kind */
+    public static function plantsOfDurables(): iterable
+    {
+        foreach (['queue' => 'queue-mail.db', 'counter' => 'counters.db'] as $of => $name) {
+            foreach (['', '-wal', '-shm', '-journal'] as $part) {
+                foreach (self::KINDS as $kind) {
+                    yield "$of, $name$part, $kind" => [$of, $name . $part, $kind];
+                }
+            }
+        }
+    }
+
+    /** Seen to fail: these databases were opened whatever lay beside them. */
+    #[DataProvider('plantsOfDurables')]
+    public function testOfAQueueOrCounterIsRefused(string $of, string $name, string $kind): void
+    {
+        $use = fn(): mixed => $of === 'queue'
+            ? Queue::open('sqlite://' . $this->directory->path, 'mail')->push('later', 60)
+            : Counter::open('sqlite://' . $this->directory->path, 'views')->add();
+        $use();
+        \gc_collect_cycles();
+        [$path, $victim, $bytes] = $this->plant($this->directory->file($name), $kind);
+        try {
+            $use();
+            self::fail('It was opened.');
+        } catch (QueueFailure|CounterFailure $failure) {
+            self::assertStringContainsString($path, $failure->getMessage());
+            self::assertStringContainsString('remove it', $failure->getMessage());
+        }
+        self::assertSame($bytes, \file_get_contents($victim));
+        self::assertFileDoesNotExist($victim . '-not-there');
+        \unlink($path);
+        $use();
+    }
+
     #[DataProvider('plants')]
     public function testIsNeitherReadNorWrittenThrough(string $scheme, string $name, bool $isData, string $kind): void
     {
-        if ($kind === 'foreign' && \posix_geteuid() !== 0) {
-            self::markTestSkipped('Needs root, to give a file away.');
-        }
         $cache = $this->open($scheme);
         self::assertTrue($cache->set('k', new Trap()));
         self::assertTrue($cache->set('other', 'value'));
@@ -68,19 +105,7 @@ final class PlantedFilesTest extends TestCase
         \gc_collect_cycles();
         Trap::$sprung = 0;
 
-        $path = \glob($this->directory->path . '/' . $name)[0] ?? $this->directory->path . '/' . $name;
-        $victim = $this->outside->file('victim');
-        \clearstatcache();
-        \is_file($path) ? \rename($path, $victim) : \file_put_contents($victim, 'precious');
-        $bytes = \file_get_contents($victim);
-        match ($kind) {
-            'link' => \symlink($victim, $path),
-            'dangling link' => \symlink($victim . '-not-there', $path),
-            'second name' => \link($victim, $path),
-            'pipe' => \posix_mkfifo($path, 0o600),
-            'foreign' => \copy($victim, $path) && \chmod($path, 0o644) && \chown($path, self::OTHER),
-            default => \copy($victim, $path) && \chmod($path, 0o666),
-        };
+        [$path, $victim, $bytes] = $this->plant(\glob($this->directory->path . '/' . $name)[0] ?? $this->directory->path . '/' . $name, $kind);
 
         $cache = $this->open($scheme);
         $cache->set('new', 'value');
@@ -143,6 +168,28 @@ final class PlantedFilesTest extends TestCase
         self::assertSame([], \glob($this->directory->path . '/v.0123*'));
         self::assertFileExists($this->outside->path . '/precious');
         self::assertFileExists($this->outside->path . '/ab/precious');
+    }
+
+    /** @return array{string, string, string|false} the path, where what was there lies now, and what that holds */
+    private function plant(string $path, string $kind): array
+    {
+        if ($kind === 'foreign' && \posix_geteuid() !== 0) {
+            self::markTestSkipped('Needs root, to give a file away.');
+        }
+        $victim = $this->outside->file('victim');
+        \clearstatcache();
+        \is_file($path) ? \rename($path, $victim) : \file_put_contents($victim, 'precious');
+        $bytes = \file_get_contents($victim);
+        match ($kind) {
+            'link' => \symlink($victim, $path),
+            'dangling link' => \symlink($victim . '-not-there', $path),
+            'second name' => \link($victim, $path),
+            'pipe' => \posix_mkfifo($path, 0o600),
+            'foreign' => \copy($victim, $path) && \chmod($path, 0o644) && \chown($path, self::OTHER),
+            default => \copy($victim, $path) && \chmod($path, 0o666),
+        };
+
+        return [$path, $victim, $bytes];
     }
 
     private function open(string $scheme): Cache

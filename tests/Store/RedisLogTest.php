@@ -291,7 +291,7 @@ final class RedisLogTest extends RedisFixture
         $raw = new $connection($this->server->socketEndpoint());
         $raw->ready();
         $write = static fn(string $mode): array => $raw->run([[
-            'EVAL', Script::write()->lua, '1', 'larder:head', "$epoch $seen" . '0000000000000002-0123456789ab', "larder:$epoch:",
+            'EVAL', Script::WRITE, '1', 'larder:head', "$epoch $seen" . '0000000000000002-0123456789ab', "larder:$epoch:",
             "{$mode}2\0\0 " . Script::LIMITLESS . self::B . 's0123456789abk', "larder:$epoch:t:evicted", '',
         ]]);
         foreach (['s', 'u'] as $mode) {

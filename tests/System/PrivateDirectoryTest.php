@@ -174,7 +174,7 @@ final class PrivateDirectoryTest extends TestCase
         $path = $this->root . '/open';
         PrivateDirectory::prepare($path);
         \file_put_contents($this->root . '/precious', 'precious');
-        foreach (['larder.db', 'larder.db-wal', 'larder.lock', 'bell.abc', 'tail.abc', 'lock', 'log.0123456789abcdef.0', 'near-12345678.lock'] as $name) {
+        foreach (['larder.db', 'larder.db-wal', 'larder.lock', 'bell.abc', 'lock', 'log.0123456789abcdef.0', 'near-12345678.lock'] as $name) {
             \file_put_contents("$path/$name", 'x');
         }
         \symlink($this->root . '/precious', $path . '/said');

@@ -122,7 +122,7 @@ final class PageSite extends InstalledSite
     {
         $url = 'http://' . \implode(':', $this->site->nginx->address()) . $path;
         $life = $this->web('
-            \Larder\Page\Serve::of($_SERVER);
+            \Larder\Page\RequestKey::of($_SERVER);
             $root = \Larder\Cache::open(\Larder\WordPress\Site::current()->source());
             $stored = (new \Larder\Page\Pages(\Larder\WordPress\Page\Door::pages($root)))->find(' . \var_export($url, true) . ');
             return (new \Larder\Page\Reply(200, $stored["page"]["ours"] ?? []))->fields()["larder-cache-control"][0] ?? "";

@@ -40,7 +40,7 @@ final class PrefetchTest extends OwnSiteTestCase
         self::assertGreaterThan(1, $this->site->web('update_option("blogname", "Other"); ' . self::TRIPS), 'a change is a trip of its own');
         self::assertSame('Other', $this->site->web('return get_option("blogname");'));
 
-        $directory = $this->site->web('return $GLOBALS["wp_object_cache"]->larder()->local() . "-routes";');
+        $directory = $this->site->web('return $GLOBALS["wp_object_cache"]->larder()->internals()->local() . "-routes";');
         self::assertIsString($directory);
         self::assertSame('700', \decoct((int) \fileperms($directory) & 0o777));
         $lists = \array_diff(\scandir($directory) ?: [], ['.', '..']);

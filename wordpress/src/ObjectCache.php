@@ -820,7 +820,7 @@ class ObjectCache
     {
         $this->root = $root;
         $this->due = \hrtime(true) + self::RENEWAL;
-        $this->prefetch = Choices::all()['prefetch'] ? Prefetch::ofRequest($root->local()) : null;
+        $this->prefetch = Choices::all()['prefetch'] ? Prefetch::ofRequest($root->internals()->local()) : null;
         $wanted = [];
         foreach ($this->prefetch?->wanted() ?? [] as $place => $groups) {
             foreach ($groups as $group => $keys) {
@@ -834,7 +834,7 @@ class ObjectCache
             }
         }
         // In both cases from now on it counts what others change: nothing has been asked of the database yet.
-        $wanted === [] ? $root->start() : $root->prefetch($wanted);
+        $wanted === [] ? $root->internals()->start() : $root->prefetch($wanted);
     }
 
     /** Where a group's keys lie: see above. */
@@ -849,12 +849,12 @@ class ObjectCache
         $kind = $cacheOnly || Groups::isOwn($group) ? 'c' : 'p';
         $name = self::name($group);
 
-        return $root->within($place === '' ? ['s', $kind, $name] : ['s', $place, $kind, $name], $cacheOnly);
+        return $root->internals()->within($place === '' ? ['s', $kind, $name] : ['s', $place, $kind, $name], $cacheOnly);
     }
 
     private static function at(Cache $root, string $place): Cache
     {
-        return $root->within($place === '' ? ['s'] : ['s', $place]);
+        return $root->internals()->within($place === '' ? ['s'] : ['s', $place]);
     }
 
     /**

@@ -82,7 +82,7 @@ final class Presence
             }
             // That may have made the files that the cache is known by.
             $id = self::id($this->site);
-            $isRestored && \touch(\dirname((string) $this->root->local()));
+            $isRestored && \touch(\dirname((string) $this->root->internals()->local()));
             $id === null || \is_file($id) || \fopen($id, 'x') === false || \chmod($id, 0o600);
             \clearstatcache();
             $this->write($this->identity(), $marks);
@@ -163,7 +163,7 @@ final class Presence
     /** Whether somebody has set back the time of the cache's folder, or has changed its mode. Times are whole seconds, of two clocks. */
     private function isRestored(): bool
     {
-        $local = $this->site->isFar() ? null : $this->root->local();
+        $local = $this->site->isFar() ? null : $this->root->internals()->local();
 
         return $local !== null && \filectime(\dirname($local)) > \filemtime(\dirname($local)) + 1;
     }
@@ -173,7 +173,7 @@ final class Presence
     {
         $source = $this->site->source();
         $cache = [$source['dsn'], $source['prefix'] ?? ''];
-        $local = $this->root->local();
+        $local = $this->root->internals()->local();
         if ($local !== null && !$this->site->isFar()) {
             // One that was restored from a backup is another one. A folder in which the database is the same is no other.
             $folder = \dirname($local);

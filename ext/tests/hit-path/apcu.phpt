@@ -45,26 +45,26 @@ foreach (['k', '123', '-7', '007'] as $i => $key) {
         same("$key out of APCu", "value $i", $cache->get($key));
         same("$key out of the copies", "value $i", $cache->get($key));
         same('as it was', $raw, $stored["p:$key"]);
-        same("$key is kept", ["value $i", []], [$cache->copies[$key], $cache->called()]);
-        $cache->copies = [];
+        same("$key is kept", ["value $i", []], [$cache->kept[$key], $cache->called()]);
+        $cache->kept = [];
     }
 }
 same('asked once for each', 16, count($asked));
 same('counted', [32, 16], $cache->counted());
 $stored['p:empty'] = at('s', 15);
-same('an empty string', ['', ''], [$cache->get('empty', 'd'), $cache->copies['empty']]);
+same('an empty string', ['', ''], [$cache->get('empty', 'd'), $cache->kept['empty']]);
 $cache->get('k');
 $mine = $cache->get('k');
 $mine[0] = 'V';
 same('not by reference', 'value 0', $cache->get('k'));
-same('one may search for it', true, isset(array_flip([$cache->get('k')])['value 0'], ['value 0' => 1][$cache->copies['k']]));
+same('one may search for it', true, isset(array_flip([$cache->get('k')])['value 0'], ['value 0' => 1][$cache->kept['k']]));
 $cache->called();
 
 // A long one, which is read each time.
 foreach (['long', '9'] as $key) {
     $stored["p:$key"] = [15, str_repeat('long', 1000)];
     same('a long string', [str_repeat('long', 1000), []], [$cache->get($key), $cache->called()]);
-    same('is not kept, but noted', [false, true], [isset($cache->copies[$key]), $cache->long[$key]]);
+    same('is not kept, but noted', [false, true], [isset($cache->kept[$key]), $cache->long[$key]]);
     $mine = $cache->get($key);
     $mine[0] = 'L';
     same('as it was', str_repeat('long', 1000), $cache->get($key));
@@ -87,12 +87,12 @@ same('none', ['d', [['none', true, null]]], [$cache->get('none', 'd'), $cache->c
 $stored['p:shared'] = $copy = at('s', 15) . str_repeat('shared', 2);
 same('shared', ['d', [['shared', true, $copy]], at('s', 15) . 'sharedshared'], [$cache->get('shared', 'd'), $cache->called(), $stored['p:shared']]);
 same('nor noted', false, isset($cache->long['odd']));
-same('none of them is kept', false, isset($cache->copies['odd']) || isset($cache->copies['none']));
+same('none of them is kept', false, isset($cache->kept['odd']) || isset($cache->kept['none']));
 $cache->changed['odd'] = 33;
 foreach ([15 => null, 33 => 'own', 34 => null, 32 => null] as $at => $answer) {
     $stored['p:odd'] = at('s', $at) . 'own';
     same("own change, $at", $answer, $cache->get('odd'));
-    unset($cache->copies['odd']);
+    unset($cache->kept['odd']);
 }
 $cache->changed['odd'] = 0x0f00;
 $stored['p:odd'] = "s\0\0\0\0\0\0\x0f";
@@ -107,11 +107,11 @@ $now = $uptime + 5_000;
 foreach (['t', '42'] as $key) {
     $stored["p:$key"] = at('e', 15) . timed($now - 7, $now + 90_000, "\0timed");
     same('one with an expiry', ['timed', []], [$cache->get($key), $cache->called()]);
-    same('is kept', 'timed', $cache->copies[$key]);
+    same('is kept', 'timed', $cache->kept[$key]);
     $left = $cache->times[$key] - hrtime(true);
     same('until it ends', [true, true], [$left <= 90_000_000_000, $left > 80_000_000_000]);
     same('the next to end', $cache->times[$key], $cache->end);
-    unset($cache->copies[$key]);
+    unset($cache->kept[$key]);
 }
 same('by key', ['t', 42], array_keys($cache->times));
 $others = [
@@ -126,7 +126,7 @@ foreach ($others as $what => $body) {
     $stored['p:o'] = at('e', 15) . $body;
     same($what, [null, [['o', true, $stored['p:o']]]], [$cache->get('o'), $cache->called()]);
 }
-unset($cache->copies['t']);
+unset($cache->kept['t']);
 $cache->known = $uptime;
 same('nobody knows the time', [null, [['t', true, $stored['p:t']]]], [$cache->get('t'), $cache->called()]);
 same('none of these ends', ['t', 42], array_keys($cache->times));
@@ -153,7 +153,7 @@ $thrown = null;
 
 // What a signal handler does while APCu is asked counts.
 $stored['p:k'] = at('s', 15) . 'value';
-unset($cache->copies['k']);
+unset($cache->kept['k']);
 $work = static function () use ($cache): void { $cache->changed['k'] = 33; };
 same('changed meanwhile', [null, [['k', true, $stored['p:k']]]], [$cache->get('k'), $cache->called()]);
 $cache->changed = [];
@@ -165,7 +165,7 @@ $work = null;
 $cache = new Library(null);
 $stored['p:k'] = at('s', 15) . 'value';
 for ($i = 0; $i < 3000; $i++) {
-    $cache->copies = [];
+    $cache->kept = [];
     $cache->get('k');
 }
 same('every 1024th', 1977, count($cache->called()));

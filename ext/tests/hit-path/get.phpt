@@ -18,16 +18,16 @@ foreach (['k', '123', '-7', '007'] as $i => $key) {
     $inner = 'mine';
     unset($inner);
     same("$key out of the copies", $value, $cache->get($key));
-    same("$key is kept", [$value, []], [$cache->copies[$key], $cache->called()]);
+    same("$key is kept", [$value, []], [$cache->kept[$key], $cache->called()]);
 }
 same('counted', [12, 4], $cache->counted());
 
 // Out of the copies, whatever it is; but null is none.
 foreach (['', 0, false, 1.5, str_repeat('s', 1000), [[]], [new stdClass]] as $value) {
-    $cache->copies['c'] = $value;
+    $cache->kept['c'] = $value;
     same('a copy', $value, $cache->get('c'));
 }
-$cache->copies['c'] = null;
+$cache->kept['c'] = null;
 same('null is none', ['d', [['c', true, null]]], [$cache->get('c', 'd'), $cache->called()]);
 
 // Judged by the library.
@@ -39,7 +39,7 @@ $cache->changed['odd'] = 33;
 foreach ([[15, null], [33, 'own'], [34, null], [32, null]] as [$at, $answer]) {
     $segment->set('p:odd', [$at, 'own']);
     same("own change, $at", $answer, $cache->get('odd'));
-    unset($cache->copies['odd']);
+    unset($cache->kept['odd']);
 }
 $cache->called();
 
@@ -52,16 +52,16 @@ $copy = [15, null, ['timed'], $now - 7, $now + 90_000, 0, 0, [], false];
 foreach (['t', '42'] as $key) {
     $segment->set("p:$key", $copy);
     same('one with an expiry', [['timed'], []], [$cache->get($key), $cache->called()]);
-    same('is kept', ['timed'], $cache->copies[$key]);
+    same('is kept', ['timed'], $cache->kept[$key]);
     $left = $cache->times[$key] - hrtime(true);
     same('until it ends', [true, true], [$left <= 90_000_000_000, $left > 80_000_000_000]);
     same('the next to end', $cache->times[$key], $cache->end);
-    unset($cache->copies[$key]);
+    unset($cache->kept[$key]);
 }
 same('by key', ['t', 42], array_keys($cache->times));
-$cache->end = 1000 + $sooner = hrtime(true) + 1_000_000_000;
+$cache->end = $cache->renewal = 1000 + $sooner = hrtime(true) + 1_000_000_000;
 $cache->get('t');
-same('another ends sooner', $sooner + 1000, $cache->end);
+same('another ends sooner', [$sooner + 1000, $sooner + 1000], [$cache->end, $cache->renewal]);
 $segment->set('p:long', array_replace($copy, [4 => PHP_INT_MAX]));
 same('for nearly ever', ['timed'], $cache->get('long'));
 same('not beyond what an integer holds', true, $cache->times['long'] > hrtime(true) + 7_000_000_000_000_000_000);
@@ -75,7 +75,7 @@ foreach ($others as $what => $parts) {
     $segment->set('p:o', $other);
     same($what, [null, [['o', true, $other]]], [$cache->get('o'), $cache->called()]);
 }
-unset($cache->copies['t']);
+unset($cache->kept['t']);
 $cache->known = $uptime;
 same('nobody knows the time', [null, [['t', true, $copy]]], [$cache->get('t'), $cache->called()]);
 same('none of these ends', ['t', 42, 'long'], array_keys($cache->times));
@@ -89,19 +89,19 @@ same('a long key', [null, [[$long, true, false]]], [$cache->get($long), $cache->
 $without = new Library(null);
 same('no segment', [null, [['k', true, false]]], [$without->get('k'), $without->called()]);
 
-// The clock: as soon as one of the two is due, before the copies are looked at.
-$cache->copies['c'] = 'old';
-$cache->work = static function (Library $cache): void { $cache->copies = ['c' => 'new']; };
+// The clock: as soon as it is time, before the copies are looked at.
+$cache->kept['c'] = 'old';
+$cache->work = static function (Library $cache): void { $cache->kept = ['c' => 'new']; };
 $cache->renewal = hrtime(true);
 same('renewed', ['new', ['check']], [$cache->get('c'), $cache->called()]);
-$cache->end = hrtime(true) + 50_000_000;
+$cache->renewal = hrtime(true) + 50_000_000;
 same('not yet', ['new', []], [$cache->get('c'), $cache->called()]);
 usleep(51_000);
 same('expired', ['new', ['check']], [$cache->get('c'), $cache->called()]);
 
 // Exceptions of the library's pass on, and nothing is lost or freed twice.
 $cache->work = static function (): void { throw new DomainException('thrown'); };
-foreach (['renewal' => 'c', 'end' => 'c', 'view' => 'none'] as $property => $key) {
+foreach (['renewal' => 'c', 'view' => 'none'] as $property => $key) {
     $cache->$property = 0;
     try {
         $cache->get($key, [str_repeat('d', 100)]);
@@ -127,7 +127,7 @@ try {
 // Often enough that the library bounds its copies.
 $cache = new Library($segment);
 for ($i = 0; $i < 3000; $i++) {
-    $cache->copies = [];
+    $cache->kept = [];
     $cache->get('k');
 }
 same('every 1024th', 1977, count($cache->called()));

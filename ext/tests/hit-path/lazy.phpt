@@ -35,11 +35,11 @@ same('out of the segment', [['value'], 1], [$proxy->get('k'), $made]);
 same('out of the copies', [['value'], 1], [$proxy->get('k'), $made]);
 same('asks the real one', ['d', [['none', true, null]]], [$proxy->get('none', 'd'), $proxy->called()]);
 same('counted', [3, 1], $proxy->counted());
-same('kept by the real one', ['k' => ['value']], $class->initializeLazyObject($proxy)->copies);
+same('kept by the real one', ['k' => ['value']], $class->initializeLazyObject($proxy)->kept);
 
 $ghost = $class->newLazyGhost($makeIn);
 same('a ghost', [['value'], 2], [$ghost->get('k'), $made]);
-same('is itself', [['value'], ['k' => ['value']], 2], [$ghost->get('k'), $ghost->copies, $made]);
+same('is itself', [['value'], ['k' => ['value']], 2], [$ghost->get('k'), $ghost->kept, $made]);
 
 $class->resetAsLazyGhost($ghost, $makeIn);
 same('reset', [['value'], 3], [$ghost->get('k'), $made]);

@@ -63,7 +63,7 @@ $near = [
     'p:near' => 's' . pack('J', 15) . 'near', 'p:timed' => 'e' . pack('J', 15) . 'w' . pack('J2', $now - 7, $now + 90_000) . str_repeat("\0", 19) . 'timed',
     'p:long' => [15, str_repeat('long', 100)],
 ];
-$properties = array_map(static fn(ReflectionProperty $property): string => $property->name, Library::path());
+$properties = Library::path();
 same('all of them', 16, count($properties));
 
 $answers = $refused = 0;
@@ -73,7 +73,7 @@ foreach ([$segment, null] as $nearest) {
             foreach (['before', 'meanwhile'] as $when) {
                 $cache = new Library($nearest, implode(':', ['p', '']));
                 [$cache->clock, $cache->known] = [5_000, $uptime + 600_000];
-                $cache->copies['kept'] = 'kept';
+                $cache->kept['kept'] = 'kept';
                 $cache->changed['other'] = 15;
                 $unset = static function () use ($cache, $name): void { $cache->without($name); scribble(); };
                 Waking::$work = $when === 'before' ? null : $unset;
@@ -97,22 +97,22 @@ same('each of them', 2 * 16 * 6 * 2, $answers + $refused);
 $cache = new Library($segment);
 Waking::$work = static function () use ($cache): void {
     Waking::$work = null;
-    $cache->copies['object'] = new Dying(static function () use ($cache): void {
+    $cache->kept['object'] = new Dying(static function () use ($cache): void {
         foreach (range(0, 1000) as $i) {
-            $cache->copies["more$i"] = $i;
+            $cache->kept["more$i"] = $i;
         }
-        $cache->without('endings');
+        $cache->without('ends');
         scribble();
     });
 };
 $cache->get('object');
-unset($cache->copies['object']);
-same('still there', 1000, $cache->copies['more1000'] ?? null);
+unset($cache->kept['object']);
+same('still there', 1000, $cache->kept['more1000'] ?? null);
 
 // A copy to which somebody else has a reference is a value like others.
 $cache = new Library($segment);
 $mine = ['mine'];
-$cache->copies['r'] = &$mine;
+$cache->kept['r'] = &$mine;
 $got = $cache->get('r');
 $got[] = 'not mine';
 same('by value', ['mine'], $cache->get('r'));

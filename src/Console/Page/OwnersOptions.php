@@ -47,7 +47,7 @@ final readonly class OwnersOptions
      */
     public function for(string $url): array
     {
-        return $this->given ?? $this->pages->options(Tags::origin($url));
+        return $this->given ?? $this->pages->notes()->options(Tags::origin($url));
     }
 
     /**
@@ -61,8 +61,8 @@ final readonly class OwnersOptions
             return $this->given;
         }
         $proxies = [];
-        foreach ($this->pages->origins() as $origin) {
-            $proxies = [...$proxies, ...Proxies::from($this->pages->options($origin)['proxies'] ?? [])->addresses];
+        foreach ($this->pages->notes()->origins() as $origin) {
+            $proxies = [...$proxies, ...Proxies::from($this->pages->notes()->options($origin)['proxies'] ?? [])->addresses];
         }
 
         return ['proxies' => \array_values(\array_unique($proxies))];

@@ -17,7 +17,7 @@ final class WrongCacheWarning
     /** @return ?string null: somebody has named the cache, or a site has made a page with it */
     public static function about(Cache $cache, Place $place, InputInterface $input): ?string
     {
-        return $input->getOption('dsn') !== null || Environment::dsn() !== null || (new Pages($cache))->isUsed() ? null
+        return $input->getOption('dsn') !== null || Environment::dsn() !== null || (new Pages($cache))->notes()->isUsed() ? null
             : 'No site has stored a page here (' . $place->describe() . '). Name the cache that it opens: --dsn=sqlite:///var/cache/app, or LARDER_DSN in the environment.';
     }
 

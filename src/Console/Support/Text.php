@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Console\Support;
 
+use Larder\System\Quiet;
 use Symfony\Component\Console\Output\OutputInterface;
+use Symfony\Component\Console\Output\StreamOutput;
 
 /** Formats numbers and values for people and programs. */
 final class Text
@@ -58,6 +60,17 @@ final class Text
         return \mb_strimwidth($text, 0, $width, '…', 'UTF-8');
     }
 
+    /** Writes bytes as they are. False: not all of them; a disk may be full. Symfony's write() does not say so. */
+    public static function write(OutputInterface $output, string $bytes): bool
+    {
+        if ($output instanceof StreamOutput && !$output->isQuiet()) {
+            return Quiet::call(static fn(): bool => \fwrite($output->getStream(), $bytes) === \strlen($bytes)) === true;
+        }
+        $output->write($bytes, false, OutputInterface::OUTPUT_RAW);
+
+        return true;
+    }
+
     /** @param array<array-key, mixed> $document */
     public static function json(OutputInterface $output, array $document, bool $pretty = true): void
     {
@@ -84,6 +97,16 @@ final class Text
         }
 
         return ['type' => $type, 'encoding' => 'print_r', 'value' => self::printed($value)];
+    }
+
+    /**
+     * A key for JSON.
+     *
+     * @return string|array{encoding: string, value: string}
+     */
+    public static function key(string $key): string|array
+    {
+        return \preg_match('//u', $key) === 1 ? $key : ['encoding' => 'base64', 'value' => \base64_encode($key)];
     }
 
     /** Formats a value for people: strings unchanged. */

@@ -202,6 +202,24 @@ final class Batch
         $this->repeatable = true;
     }
 
+    /**
+     * The answer to a command that stores.
+     *
+     * @throws Failure the server has no room
+     */
+    public function stored(int $number): string
+    {
+        $reply = $this->replies[$number];
+
+        return \str_starts_with($reply, 'SERVER_ERROR') ? throw self::full($reply) : $reply;
+    }
+
+    /** The failure for an answer of a server that has no room. */
+    public static function full(string $reply): Failure
+    {
+        return Failure::because('memcached', $reply . '; give the server more memory (-m)');
+    }
+
     private function command(int $server, string $bytes): int
     {
         $this->commands[$server] = ($this->commands[$server] ?? '') . $bytes;

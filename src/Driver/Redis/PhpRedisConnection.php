@@ -103,7 +103,6 @@ final class PhpRedisConnection extends RedisConnection
         }
         $left = $this->left();
         $whole = $this->endpoint->timeout;
-        // Most round trips begin when next to nothing of the call's time has passed, and need no other limit than the last one.
         $limit = ($left > 0.9 * $whole ? $whole : $left) / $replies;
         if ($limit !== $this->limit) {
             $redis->setOption(\Redis::OPT_READ_TIMEOUT, $limit);

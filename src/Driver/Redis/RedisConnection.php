@@ -78,8 +78,13 @@ abstract class RedisConnection
     private function start(): void
     {
         $now = (int) \hrtime(true);
-        $this->until = $this->end > $now ? $this->end : $now + $this->timeout;
-        $this->isShort = true;
+        if ($this->end > $now) {
+            $this->until = $this->end;
+            // As long as next to nothing of the call's time has passed, the whole time-out limits a round trip well enough.
+            $this->isShort = $this->isShort || $this->end - $now < 0.9 * $this->timeout;
+        } else {
+            $this->until = $now + $this->timeout;
+        }
     }
 
     /**
@@ -139,17 +144,17 @@ abstract class RedisConnection
         if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Process::id())) {
             return $this->number;
         }
-        if ($this->busy && $this->isOpen()) {
-            // A call that still waits for replies holds the old library object, and reads them there.
-            $this->open = false;
-            $this->release();
-        } elseif ($this->isOpen()) {
-            if ($this->isAlive()) {
+        if ($this->open) {
+            if ($this->process !== Process::id()) {
+                self::$parents[] = $this->release();
+                $this->open = false;
+            } elseif ($this->busy) {
+                // A call that still waits for replies holds the old library object, and reads them there.
+                $this->open = false;
+                $this->release();
+            } elseif ($this->isAlive()) {
                 return $this->number;
             }
-        } elseif ($this->open) {
-            self::$parents[] = $this->release();
-            $this->open = false;
         }
         $this->connect();
 

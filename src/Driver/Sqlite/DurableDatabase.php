@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Sqlite;
 
 use Larder\System\Failure;
+use Larder\System\Ownership;
 use Larder\System\Process;
 
 /**
@@ -98,6 +99,7 @@ final class DurableDatabase
     private function open(int $inode): SqliteConnection
     {
         $this->connection = null;
+        Ownership::check('sqlite', $this->file);
         if ($inode === 0) {
             SqliteConnection::make($this->file, $this->application, $this->schema);
             $inode = $this->inode();
@@ -105,10 +107,17 @@ final class DurableDatabase
         $this->inode = $inode;
         $isKept = Process::canKeep();
         $pid = Process::id();
-        SqliteConnection::mendModes($this->file);
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = SqliteConnection::open($this->file, $isKept ? "larder-$pid-$inode-" . SqliteConnection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
-        SqliteConnection::isKept($pdo) && WalIndex::mend($this->file);
+        if (SqliteConnection::isKept($pdo)) {
+            WalIndex::mend($this->file);
+        } else {
+            // SQLite opens them with the first statement.
+            foreach (['-wal', '-shm', '-journal'] as $part) {
+                Ownership::check('sqlite', $this->file . $part);
+            }
+            SqliteConnection::mendModes($this->file);
+        }
         SqliteConnection::resume($pdo)
             || SqliteConnection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
 

@@ -235,10 +235,11 @@ class SqliteConnection
      * call pays for binding.
      *
      * @param list<int|string|null> $values each an integer in every call, or in none
+     * @param list<int>             $types  PDO's of the first values, which repeat; without, integers and texts
      */
-    public function execute(string $sql, array $values = []): \PDOStatement
+    public function execute(string $sql, array $values = [], array $types = []): \PDOStatement
     {
-        $statement = $this->bound[$sql] ?? $this->bind($sql, $values);
+        $statement = $this->bound[$sql] ?? $this->bind($sql, $values, $types);
         if ($values !== []) {
             $bound = &$this->values[$sql];
             foreach ($values as $i => $value) {
@@ -250,13 +251,16 @@ class SqliteConnection
         return $statement;
     }
 
-    /** @param list<int|string|null> $values */
-    private function bind(string $sql, array $values): \PDOStatement
+    /**
+     * @param list<int|string|null> $values
+     * @param list<int>             $types
+     */
+    private function bind(string $sql, array $values, array $types): \PDOStatement
     {
         $statement = $this->pdo()->prepare($sql);
         $this->values[$sql] = $values;
         foreach ($values as $i => $value) {
-            $statement->bindParam($i + 1, $this->values[$sql][$i], \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
+            $statement->bindParam($i + 1, $this->values[$sql][$i], $types === [] ? (\is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR) : $types[$i % \count($types)]);
         }
 
         return $this->bound[$sql] = $statement;

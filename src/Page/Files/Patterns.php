@@ -4,12 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Page\Files;
 
+use Larder\Page\RequestKey;
+
 /** The rules of the page cache for a request, as regular expressions (PCRE) for a web server's configuration. */
 final readonly class Patterns
 {
     /**
      * Fields by which known proxies name some visitors of a site that others see without a name; of each one that always comes.
-     * A web server asks for fields by their names, and cannot look for Serve::IDENTIFIES in them; each name takes it time.
+     * A web server asks for fields by their names, and cannot look for RequestKey::IDENTIFIES in them; each name takes it time.
      */
     public const VISITORS = [
         // Authelia, oauth2-proxy, Grafana's proxies, authentik, Kong, Cloudflare, Amazon, Microsoft, SiteMinder
@@ -63,7 +65,7 @@ final readonly class Patterns
             $parts = \explode('*', $name, 2);
             [$first, $last] = [$parts[0], $parts[1] ?? null];
 
-            // As Serve::matches() has it, so that there is one way to match.
+            // As RequestKey::matches() has it, so that there is one way to match.
             return \str_replace('.', '[.]', $first) . ($last === null ? '' : "[^$ends" . \addcslashes($last[0] ?? '', '-') . ']*+' . \str_replace('.', '[.]', $last));
         }, $names)) . ')';
     }

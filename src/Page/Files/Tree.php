@@ -70,7 +70,7 @@ final class Tree
      */
     public static function noted(Cache $cache): array
     {
-        $notes = $cache->mirrors();
+        $notes = $cache->internals()->mirrors();
 
         return $notes === null ? [] : \array_map(static fn(string $directory): self => new self($cache, $directory), StaticCopies::noted($notes));
     }
@@ -156,7 +156,7 @@ final class Tree
     {
         if ($names === []) {
             $mark = $this->mark();
-            $news = $this->cache->journal($mark);
+            $news = $this->cache->internals()->journal($mark);
             if ($news === null || $news['mark'] === $mark) {
                 return $news !== null;
             }
@@ -184,7 +184,7 @@ final class Tree
      */
     private function update(array $names): bool
     {
-        $news = $this->cache->journal($this->mark());
+        $news = $this->cache->internals()->journal($this->mark());
         $changed = $news['names'] ?? [];
         $relevant = $this->relevant([...$changed, ...$names]);
         $isLost = $news !== null && $news['names'] === null;
@@ -407,15 +407,15 @@ final class Tree
                 }
             }
             PrivateDirectory::prepare($this->state);
-            $names = $group->journalled('p', 't');
-            $about = [(string) $this->cache->local(), $names[0], \substr($names[1], 0, -1), \array_slice($names, 2)];
+            $names = $group->internals()->journalled('p', 't');
+            $about = [(string) $this->cache->internals()->local(), $names[0], \substr($names[1], 0, -1), \array_slice($names, 2)];
             if (!\is_file("$this->state/cache")) {
                 $this->replace('cache', \json_encode($about, \JSON_THROW_ON_ERROR));
             }
             if ($this->mirror->about() !== $about) {
                 throw Failure::because($this->directory, 'another cache\'s pages lie there; give each cache a directory of its own, or delete this one');
             }
-            $notes = $this->cache->mirrors();
+            $notes = $this->cache->internals()->mirrors();
             $notes === null || $this->mirror->note($notes);
         });
         $this->isPrepared = true;

@@ -257,11 +257,25 @@ final class FileStore implements Store
         [$previous, $writer] = WriteConditions::before($key, $record, $log->cover(Change::ALWAYS));
         $end = $log->end();
         $position = $change->logged ? $log->position($change) : ++$state->version;
+        $this->replace($change, $position, $path, $handle, $state, $log);
+
+        return new ChangeResult(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);
+    }
+
+    /**
+     * Makes a change that was judged.
+     *
+     * @param resource $handle
+     *
+     * @throws Failure
+     */
+    private function replace(Change $change, int $position, string $path, mixed $handle, State $state, FileJournal $log): void
+    {
         $values = $this->shared->values();
         \clearstatcache();
         $there = \is_file($path);
         $before = $there ? (int) \filesize($path) : 0;
-        $bytes = $change->body === null ? '' : RecordFile::encode($key, new Record($change->body, $position, $change->writer), $change->expiry);
+        $bytes = $change->body === null ? '' : RecordFile::encode($change->key, new Record($change->body, $position, $change->writer), $change->expiry);
         $size = \strlen($bytes);
         $inPlace = $there && $size > 0 && $size <= self::IN_PLACE;
         if ($size > 0 && !$inPlace) {
@@ -288,8 +302,6 @@ final class FileStore implements Store
         if ($bytes !== 0 || $files !== 0) {
             Sizes::add($handle, (int) \hexdec(\substr($path, \strlen($values) + 1, 2)), $bytes, $files);
         }
-
-        return new ChangeResult(true, $position, $writer, $previous, WriteConditions::kind($record), step: $change->logged ? $position - $end : 1);
     }
 
     /** @throws Failure after deleting the half-written file */
@@ -301,7 +313,7 @@ final class FileStore implements Store
             $handle = \fopen($path, 'we');
         }
         if ($handle === false || !\chmod($path, 0600) || \fwrite($handle, $bytes) !== \strlen($bytes) || !\fclose($handle)) {
-            $failure = Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
+            $failure = $this->shared->unwritable();
             \is_file($path) && \unlink($path);
 
             throw $failure;

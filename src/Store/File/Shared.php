@@ -52,14 +52,7 @@ final class Shared
      */
     public function hold(): array
     {
-        $handle = $this->lock->exclusive();
-        try {
-            return [$handle, ...$this->current($handle)];
-        } catch (Failure $failure) {
-            $this->lock->release();
-
-            throw $failure;
-        }
+        return $this->held($this->lock->exclusive());
     }
 
     /**
@@ -72,17 +65,31 @@ final class Shared
     public function tryToHold(): mixed
     {
         $handle = $this->lock->try();
-        if ($handle !== null) {
-            try {
-                $this->current($handle);
-            } catch (Failure $failure) {
-                $this->lock->release();
 
-                throw $failure;
-            }
+        return $handle === null ? null : $this->held($handle)[0];
+    }
+
+    /**
+     * @param resource $handle of the lock's file, locked
+     *
+     * @return array{resource, State, FileJournal}
+     *
+     * @throws Failure
+     */
+    private function held(mixed $handle): array
+    {
+        try {
+            return [$handle, ...$this->current($handle)];
+        } catch (Failure $failure) {
+            $this->lock->release();
+
+            throw $failure;
         }
+    }
 
-        return $handle;
+    public function unwritable(): Failure
+    {
+        return Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
     }
 
     public function release(): void
@@ -175,7 +182,7 @@ final class Shared
             if ($log->follow($state)) {
                 $base = $state->base;
                 if (!$log->prepare($state)) {
-                    throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
+                    throw $this->unwritable();
                 }
                 $base === $state->base || $this->save($state, $handle);
 
@@ -213,7 +220,7 @@ final class Shared
         $state = new State(\bin2hex(\random_bytes(8)), 0, -1, JournalFile::HEADER, 0, $this->boot, $this->lock->inode());
         $log = new FileJournal($this->directory, $state->epoch);
         if (!$log->create() || !Sizes::clear($handle)) {
-            throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
+            throw $this->unwritable();
         }
         $this->save($state, $handle);
         $this->enter($state);
@@ -233,7 +240,7 @@ final class Shared
     public function save(State $state, mixed $handle): void
     {
         if (!$state->write($handle)) {
-            throw Failure::because('files', "cannot write to {$this->directory}: " . Quiet::$reason);
+            throw $this->unwritable();
         }
     }
 }

@@ -333,11 +333,8 @@ final class JournaledWrite
             return '';
         }
         $this->log->allocated($batch);
-        if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
-            throw Failure::because('memcached', $batch->replies[$number] . '; give the server more memory (-m)');
-        }
 
-        return $batch->replies[$number];
+        return $batch->stored($number);
     }
 
     /** Removes the old record, because the server had no room for the one that was to replace it. */
@@ -352,7 +349,7 @@ final class JournaledWrite
         $batch = new Batch($this->servers);
         $batch->delete($this->servers->of($name), $name);
         $batch->run();
-        throw Failure::because('memcached', $reply . '; give the server more memory (-m)');
+        throw Batch::full($reply);
     }
 
     /**

@@ -78,6 +78,26 @@ final class MemcachedJournal
     }
 
     /**
+     * Reads head and counter, and after them records.
+     *
+     * @param list<string> $names of records
+     *
+     * @return ?Batch null: the epoch has changed
+     *
+     * @throws Failure
+     */
+    public function look(array $names): ?Batch
+    {
+        $batch = new Batch($this->servers);
+        $this->ask($batch);
+        $batch->then();
+        $batch->records($names);
+        $batch->run();
+
+        return $this->see($batch) ? $batch : null;
+    }
+
+    /**
      * Milliseconds by the server's clock.
      *
      * @throws Failure

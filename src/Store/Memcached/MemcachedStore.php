@@ -292,12 +292,8 @@ final class MemcachedStore implements Store
             $this->log->open();
         }
         for ($try = 0; $try < 10; $try++) {
-            $batch = new Batch($this->servers);
-            $this->log->ask($batch);
-            $batch->then();
-            $batch->records(\array_map($this->keys->record(...), $keys));
-            $batch->run();
-            if ($this->log->see($batch)) {
+            $batch = $this->log->look(\array_map($this->keys->record(...), $keys));
+            if ($batch !== null) {
                 return [$this->log->allocated($batch), $batch->items];
             }
             $this->log->open();

@@ -56,9 +56,8 @@ final class UnjournaledWrite
     private function attempt(Change $change): ?ChangeResult
     {
         $name = $this->keys->record($change->key);
-        $batch = new Batch($this->servers);
-        [$items] = $this->read($batch, [$change->key => $name]);
-        if ($items === null) {
+        $batch = $this->log->look([$name]);
+        if ($batch === null) {
             return null;
         }
         if (!$change->isOf($this->log->epoch)) {
@@ -66,7 +65,7 @@ final class UnjournaledWrite
         }
         // Take the version after reading the record, so that it is higher than the record's.
         $next = $batch->increase($this->servers->log, $this->keys->versions(), 1);
-        $item = $items[$change->key] ?? null;
+        $item = Item::decode($batch->items[$name] ?? null, $change->key);
         if ($item !== null && $item->live() && $item->position > $change->limit) {
             return new ChangeResult(false, $item->position, $item->writer, 0, $item->kind, $this->parts->record($item));
         }
@@ -128,34 +127,16 @@ final class UnjournaledWrite
         foreach ($change->guards as $guard => $limit) {
             $names[$guard] ??= $this->keys->record((string) $guard);
         }
-        [$items, $top] = $this->read(new Batch($this->servers), $names);
-        if ($items === null) {
+        $batch = $this->log->look(\array_values($names));
+        if ($batch === null) {
             return new ChangeResult(false, -1);
         }
-
-        return $this->logged->moved(new Change($change->key, null, $change->writer, guards: $change->guards, strict: true), $items, $top);
-    }
-
-    /**
-     * @param array<array-key, string> $names
-     *
-     * @return array{?array<array-key, ?Item>, int} items by key, null: the epoch has changed; the last position allocated
-     */
-    private function read(Batch $batch, array $names): array
-    {
-        $this->log->ask($batch);
-        $batch->then();
-        $batch->records(\array_values($names));
-        $batch->run();
-        if (!$this->log->see($batch)) {
-            return [null, 0];
-        }
         $items = [];
-        foreach ($names as $key => $name) {
-            $items[$key] = Item::decode($batch->items[$name] ?? null, (string) $key);
+        foreach ($names as $key => $record) {
+            $items[$key] = Item::decode($batch->items[$record] ?? null, (string) $key);
         }
 
-        return [$items, $this->log->allocated($batch)];
+        return $this->logged->moved(new Change($change->key, null, $change->writer, guards: $change->guards, strict: true), $items, $this->log->allocated($batch));
     }
 
     /**
@@ -169,8 +150,6 @@ final class UnjournaledWrite
         $batch = new Batch($this->servers);
         $number = $batch->store($this->servers->log, 'add', $this->keys->versions(), (string) $first, 0);
         $batch->run();
-        if (\str_starts_with($batch->replies[$number], 'SERVER_ERROR')) {
-            throw Failure::because('memcached', $batch->replies[$number] . '; give the server more memory (-m)');
-        }
+        $batch->stored($number);
     }
 }

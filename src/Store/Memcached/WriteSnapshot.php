@@ -128,7 +128,7 @@ final class WriteSnapshot
             }
         }
         if (!$added) {
-            self::refuse($batch->replies[$add]);
+            $batch->stored($add);
             $this->disown();
 
             return false;
@@ -137,7 +137,7 @@ final class WriteSnapshot
             return false;
         }
         foreach ($empty as $number) {
-            self::refuse($batch->replies[$number]);
+            $batch->stored($number);
         }
         $this->top = $this->log->allocated($batch);
         $this->window = $far ?? new Window($from, $below, $batch->items, $this->keys);
@@ -199,12 +199,5 @@ final class WriteSnapshot
         }
 
         return \hrtime(true) - $this->begun > self::SLOW || ($this->above?->names([$key => true], false) ?? false);
-    }
-
-    private static function refuse(string $reply): void
-    {
-        if (\str_starts_with($reply, 'SERVER_ERROR')) {
-            throw Failure::because('memcached', $reply . '; give the server more memory (-m)');
-        }
     }
 }

@@ -57,7 +57,7 @@ final class RedisStore implements ReadsOne
      */
     private const BATCH = 200;
 
-    /** Records that Script::open() may read along; more of them are worth a round trip of MGET. */
+    /** Records that Script::OPEN may read along; more of them are worth a round trip of MGET. */
     private const MANY = 1000;
 
     /** Bytes from which a body is sent past Lua, as a key of its own, which costs two more commands. */
@@ -79,9 +79,6 @@ final class RedisStore implements ReadsOne
     private const UNDER_WAY = '60000';
 
     private readonly string $head;
-    private readonly string $sweep;
-    private readonly Script $open;
-    private readonly Script $write;
 
     /** Number of the connection on which $epoch was last confirmed; 0: must be confirmed again. */
     private int $connectionNumber = 0;
@@ -98,6 +95,8 @@ final class RedisStore implements ReadsOne
     private array $seen = [0, ''];
     /** Milliseconds, at least, that the server's clock is ahead of this machine's; null: not known yet. */
     private ?int $ahead = null;
+    /** False: nobody has asked for the time yet, and $ahead is by hrtime(), which costs less than Clock and stands still while the machine sleeps. */
+    private bool $isByClock = false;
     /** @var array<string, true> names of markers that were read since the last tidy(), a bounded number */
     private array $markers = [];
     /** hrtime() when the server's journal last agreed with $seen. */
@@ -119,9 +118,6 @@ final class RedisStore implements ReadsOne
     public function __construct(private readonly RedisConnection $connection, private readonly string $prefix)
     {
         $this->head = $prefix . ':head';
-        $this->sweep = $prefix . ':sweep';
-        $this->open = Script::open();
-        $this->write = Script::write();
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
@@ -232,9 +228,15 @@ final class RedisStore implements ReadsOne
 
     public function now(): int
     {
-        if ($this->ahead === null) {
+        if ($this->ahead === null || !$this->isByClock) {
             $this->connection->begin();
-            $this->ready();
+            if ($this->ahead === null || \abs(Clock::now() - $this->uptime()) > 1) {
+                // This machine has slept, perhaps since the server told its time.
+                $this->isByClock = true;
+                $this->ahead = null;
+                $this->open('', 0, '', []);
+            }
+            $this->isByClock = true;
         }
 
         return Clock::now() + (int) $this->ahead;
@@ -263,8 +265,7 @@ final class RedisStore implements ReadsOne
                 return;
             }
             $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
-            $sweep = Script::sweep();
-            $this->unswept = $this->evaluate($sweep, ['EVALSHA', $sweep->sha, '2', $this->head, $this->sweep, $pattern, (string) \strlen($this->prefix)]) === 1;
+            $this->unswept = $this->evaluate(Script::SWEEP, ['EVALSHA', \sha1(Script::SWEEP), '2', $this->head, "$this->prefix:sweep", $pattern, (string) \strlen($this->prefix)]) === 1;
         } catch (Failure) {
             $this->unswept = false;
         }
@@ -273,26 +274,37 @@ final class RedisStore implements ReadsOne
     /** In no order. Yields every key that exists all the while, at least once (the documentation of SCAN). */
     public function each(): iterable
     {
+        $this->connection->begin();
+        $this->ready();
+        $base = $this->base;
+        foreach ($this->scan(self::quote($base) . '*') as $names) {
+            foreach ($this->read(\array_map(static fn(string $name): string => \substr($name, \strlen($base)), $names))->records as $key => $record) {
+                yield (string) $key => $record;
+            }
+        }
+    }
+
+    /**
+     * The names of keys that match a pattern, some at a time.
+     *
+     * @return iterable<non-empty-list<string>>
+     *
+     * @throws Failure
+     */
+    private function scan(string $pattern): iterable
+    {
         $cursor = '0';
         do {
             $this->connection->begin();
-            $this->ready();
-            $base = $this->base;
-            [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($base) . '*', 'COUNT', '500']]);
+            $this->connection->ready();
+            [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '500']]);
             if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
                 throw $this->failure('SCAN was answered by something else');
             }
             $cursor = $page[0];
-            $keys = [];
-            foreach ($page[1] as $name) {
-                if (\is_string($name)) {
-                    $keys[] = \substr($name, \strlen($base));
-                }
-            }
-            if ($keys !== []) {
-                foreach ($this->read($keys)->records as $key => $record) {
-                    yield (string) $key => $record;
-                }
+            $names = \array_values(\array_filter($page[1], \is_string(...)));
+            if ($names !== []) {
+                yield $names;
             }
         } while ($cursor !== '0');
     }
@@ -302,8 +314,7 @@ final class RedisStore implements ReadsOne
     {
         $this->connection->begin();
         $this->ready();
-        $stats = Script::stats();
-        $reply = $this->evaluate($stats, ['EVALSHA', $stats->sha, '0', $this->base]);
+        $reply = $this->evaluate(Script::STATS, ['EVALSHA', \sha1(Script::STATS), '0', $this->base]);
         [$entries, $bytes, $budget] = \is_array($reply) ? $reply + [0, 0, 0] : [0, 0, 0];
 
         return [
@@ -321,29 +332,14 @@ final class RedisStore implements ReadsOne
      */
     public function erase(): void
     {
-        $this->connection->begin();
-        $this->connection->ready();
-        $cursor = '0';
-        do {
-            $this->connection->begin();
-            $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
-            [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '500']]);
-            if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
-                throw $this->failure('SCAN was answered by something else');
-            }
-            $cursor = $page[0];
-            $own = [];
-            foreach ($page[1] as $name) {
-                // Another cache's longer prefix may look like this prefix with an epoch.
-                if (\is_string($name) && \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1) {
-                    $own[] = $name;
-                }
-            }
+        foreach ($this->scan(self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*') as $names) {
+            // Another cache's longer prefix may look like this prefix with an epoch.
+            $own = \array_filter($names, fn(string $name): bool => \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1);
             if ($own !== []) {
-                $this->connection->run([['UNLINK', ...$own]]);
+                $this->connection->run([['UNLINK', ...\array_values($own)]]);
             }
-        } while ($cursor !== '0');
-        $this->connection->run([['DEL', $this->head, $this->sweep]]);
+        }
+        $this->connection->run([['DEL', $this->head, "$this->prefix:sweep"]]);
         $this->connectionNumber = 0;
     }
 
@@ -414,7 +410,7 @@ final class RedisStore implements ReadsOne
     }
 
     /**
-     * Makes one change by the short way of Script::write(), if it may be one for it. If anything is in its way there, the same
+     * Makes one change by the short way of Script::WRITE, if it may be one for it. If anything is in its way there, the same
      * call goes the long way.
      *
      * @return ?ChangeResult null: nothing was done, and apply() must be asked
@@ -461,7 +457,7 @@ final class RedisStore implements ReadsOne
         $expiry = $change->expiry;
         $isLarge = isset($body[self::LARGE - 1]);
         $place = $body === null ? "-$count " : ($isLarge ? '2' : '1') . $count . ($expiry === 0 ? '+' : '=');
-        $command = ['EVALSHA', $this->write->sha, '1', $this->head, "$seen$next-$nonce", $this->names, "$mode$place$at$change->writer$change->kind$nonce$key"];
+        $command = ['EVALSHA', Script::WRITE_HASH, '1', $this->head, "$seen$next-$nonce", $this->names, "$mode$place$at$change->writer$change->kind$nonce$key"];
         $underWay = $this->names . 't:' . $this->sender . $nonce;
         if ($body !== null) {
             $command[] = $isLarge ? $underWay : $body;
@@ -476,7 +472,7 @@ final class RedisStore implements ReadsOne
                 return null;
             }
             try {
-                $reply = $this->evaluate($this->write, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
+                $reply = $this->evaluate(Script::WRITE, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
             } catch (Refused) {
                 return ChangeResult::refused();
             }
@@ -500,7 +496,7 @@ final class RedisStore implements ReadsOne
     }
 
     /**
-     * The keys of a change's guards, as Script::write() takes them.
+     * The keys of a change's guards, as Script::WRITE takes them.
      *
      * @param list<array-key> $keys
      */
@@ -515,7 +511,7 @@ final class RedisStore implements ReadsOne
     }
 
     /**
-     * Makes changes by one call of Script::write().
+     * Makes changes by one call of Script::WRITE.
      *
      * @param non-empty-list<Change> $changes of one writer
      *
@@ -536,7 +532,7 @@ final class RedisStore implements ReadsOne
             $this->told === '' && $this->told = $epoch;
             // Of one call: see Script.
             $nonce = \dechex(++$this->nonce);
-            $command = ['EVALSHA', $this->write->sha, '1', $this->head, $this->seen[1] . \sprintf('%016d-%s', $this->seen[0] + 1, $nonce), $this->names];
+            $command = ['EVALSHA', Script::WRITE_HASH, '1', $this->head, $this->seen[1] . \sprintf('%016d-%s', $this->seen[0] + 1, $nonce), $this->names];
             $bodies = $asked = [];
             foreach ($changes as $i => $change) {
                 // Limits are positions of the epoch that the caller knows. In another epoch they mean nothing.
@@ -545,41 +541,7 @@ final class RedisStore implements ReadsOne
                     continue;
                 }
                 $asked[] = $i;
-                $body = $change->body;
-                $place = '-';
-                $life = ' ';
-                $until = '';
-                if ($body !== null) {
-                    $place = '1';
-                    if ($change->expiry !== 0) {
-                        $life = '=';
-                        $until = (string) \max(1, \min($change->expiry, self::LONGEST));
-                    } elseif ($body === '' || !\in_array($body[0], Change::KEPT, true)) {
-                        $life = '+';
-                        $until = (string) self::LONGEST;
-                    } elseif ($body[0] !== Change::HELD) {
-                        $life = '+';
-                        $until = (string) self::MARKER;
-                    }
-                    if (\strlen($body) >= $large) {
-                        // Past Lua.
-                        $place = '2';
-                        $key = $this->names . 't:' . $this->sender . $nonce . \count($bodies);
-                        $bodies[] = ['SET', $key, self::ROOM . $body, 'PX', self::UNDER_WAY];
-                        $body = $key;
-                    }
-                }
-                // Without a record, a set that compares nothing does not ask what was before: as by the short way.
-                $mode = $change->logged ? ($change->strict ? 's' : ($change->limit === Change::ALWAYS && $change->kind === 's' ? 'b' : '-')) : 'u';
-                $command[] = $mode . $place . \pack('n', \count($change->guards)) . $life . self::limit($change->limit)
-                    . $change->writer . $change->kind . $nonce . $change->key;
-                if ($body !== null) {
-                    $command[] = $body;
-                    $command[] = $until;
-                }
-                if ($change->guards !== []) {
-                    $command[] = \implode('', \array_map(self::limit(...), $change->guards)) . self::pack(\array_keys($change->guards));
-                }
+                $this->add($command, $change, $nonce, $large, $bodies);
             }
             if ($asked === []) {
                 break;
@@ -597,9 +559,9 @@ final class RedisStore implements ReadsOne
                     if ($this->epoch !== $epoch) {
                         continue;
                     }
-                    $reply = $this->evaluate($this->write, $command, $bodies);
+                    $reply = $this->evaluate(Script::WRITE, $command, $bodies);
                 } elseif ($reply === null) {
-                    $reply = $this->evaluate($this->write, $command);
+                    $reply = $this->evaluate(Script::WRITE, $command);
                 }
             } catch (Refused) {
                 if (\count($asked) > 1) {
@@ -625,14 +587,58 @@ final class RedisStore implements ReadsOne
         return \array_values($outcomes);
     }
 
-    /** A limit, as Script::write() takes it. */
+    /**
+     * Adds to a command what tells Script::WRITE of one change.
+     *
+     * @param non-empty-list<string>       $command
+     * @param int                          $large  bytes from which a body is sent past Lua
+     * @param list<non-empty-list<string>> $bodies takes the command for such a body
+     */
+    private function add(array &$command, Change $change, string $nonce, int $large, array &$bodies): void
+    {
+        $body = $change->body;
+        $place = '-';
+        $life = ' ';
+        $until = '';
+        if ($body !== null) {
+            $place = '1';
+            if ($change->expiry !== 0) {
+                $life = '=';
+                $until = (string) \max(1, \min($change->expiry, self::LONGEST));
+            } elseif ($body === '' || !\in_array($body[0], Change::KEPT, true)) {
+                $life = '+';
+                $until = (string) self::LONGEST;
+            } elseif ($body[0] !== Change::HELD) {
+                $life = '+';
+                $until = (string) self::MARKER;
+            }
+            if (\strlen($body) >= $large) {
+                $place = '2';
+                $key = $this->names . 't:' . $this->sender . $nonce . \count($bodies);
+                $bodies[] = ['SET', $key, self::ROOM . $body, 'PX', self::UNDER_WAY];
+                $body = $key;
+            }
+        }
+        // Without a record, a set that compares nothing does not ask what was before: as by the short way.
+        $mode = $change->logged ? ($change->strict ? 's' : ($change->limit === Change::ALWAYS && $change->kind === 's' ? 'b' : '-')) : 'u';
+        $command[] = $mode . $place . \pack('n', \count($change->guards)) . $life . self::limit($change->limit) . $change->writer . $change->kind . $nonce . $change->key;
+        if ($body !== null) {
+            $command[] = $body;
+            $command[] = $until;
+        }
+        if ($change->guards !== []) {
+            $command[] = \implode('', \array_map(self::limit(...), $change->guards)) . self::pack(\array_keys($change->guards));
+        }
+    }
+
+    /** A limit, as Script::WRITE takes it. */
     private static function limit(int $limit): string
     {
         return $limit === Change::ALWAYS ? Script::LIMITLESS : \sprintf('%016d', $limit);
     }
 
     /**
-     * What Script::write() says of the changes that went the long way.
+     * What Script::WRITE says of the changes that went the long way.
      *
      * @param non-empty-list<Change> $changes
      * @param non-empty-list<int>    $asked   those that it was asked to make
@@ -670,6 +676,12 @@ final class RedisStore implements ReadsOne
         return $outcomes;
     }
 
+    /** Milliseconds since this machine's boot. */
+    private function uptime(): int
+    {
+        return $this->isByClock ? Clock::now() : \intdiv(\hrtime(true), 1_000_000);
+    }
+
     private function ready(): void
     {
         if ($this->connection->ready() !== $this->connectionNumber) {
@@ -678,64 +690,48 @@ final class RedisStore implements ReadsOne
     }
 
     /**
-     * Finds the epoch or begins one. The same round trip brings whatever else Script::open() returns.
+     * Finds the epoch or begins one. The same round trip brings whatever else Script::OPEN returns.
      *
      * @param list<string> $keys
      *
-     * @return array<int, mixed>
+     * @return array<mixed>
      */
     private function open(string $epoch, int $position, string $token, array $keys): array
     {
         $number = $this->connection->ready();
-        $sent = Clock::now();
-        $reply = $this->evaluate($this->open, [
-            'EVALSHA',
-            $this->open->sha,
-            '2',
-            $this->head,
-            $this->sweep,
-            $this->prefix,
-            \substr(\bin2hex(\random_bytes(3)), 1),
-            $number === $this->connectionNumber ? '' : '1',
-            $this->epoch,
-            \substr($this->seen[1], 17),
-            $epoch,
-            (string) $position,
-            $token,
-            ...$keys,
+        $anew = $number !== $this->connectionNumber;
+        $seen = $this->seen[1];
+        $chance = \bin2hex(\random_bytes(17));
+        $sent = $this->uptime();
+        $reply = $this->evaluate(Script::OPEN, [
+            'EVALSHA', Script::OPEN_HASH, '2', $this->head, "$this->prefix:sweep", $this->prefix, \substr($chance, 0, 5),
+            $anew ? '1' : '', $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
         ]);
-        if (!\is_array($reply) || !\is_string($reply[0] ?? null) || !\is_string($reply[1] ?? null) || !\is_int($reply[5] ?? null)) {
+        if (!\is_array($reply) || !\is_string($found = $reply[0] ?? null) || !\is_string($end = $reply[1] ?? null) || !\is_int($time = $reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
         }
-        if ($this->epoch !== $reply[0]) {
+        if ($this->epoch !== $found) {
             $this->seen = [0, ''];
-            $this->epoch = $reply[0];
-            $this->names = $this->prefix . ':' . $this->epoch . ':';
+            $this->epoch = $found;
+            $this->names = "$this->prefix:$found:";
             $this->base = $this->names . 'r:';
         }
-        $this->seen = [(int) $reply[1], $reply[0] . ' ' . $reply[1]];
-        $this->compared = (int) \hrtime(true);
+        $this->seen = [(int) $end, "$found $end"];
+        $this->compared = $this->connection->used;
         $this->unswept = ($reply[2] ?? 0) === 1;
-        $this->learnClock($reply[5], $sent, $number !== $this->connectionNumber);
-        $this->nonce = \random_int(1 << 44, 14 << 44);
-        $this->sender = \bin2hex(\random_bytes(8));
+        // The server's clock, which it read between the command and its reply. now() is never later than that clock, so that no
+        // process counts a record as expired that the server still has. Of several readings the closest one counts, until the
+        // server's clock turns out to have been set back.
+        $least = $time - $this->uptime() - 1;
+        $this->ahead = $this->ahead === null || $anew || $time + 1 - $sent < $this->ahead ? $least : \max($this->ahead, $least);
+        $this->nonce = (1 << 44) + (int) \hexdec(\substr($chance, 5, 12)) % (13 << 44);
+        $this->sender = \substr($chance, 17, 16);
         $this->connectionNumber = $number;
 
-        return \array_values($reply);
+        return $reply;
     }
 
-    /**
-     * Learns the server's clock, which the server read between the command and its reply. now() is never later than that
-     * clock, so that no process counts a record as expired that the server still has. Of several readings the closest one
-     * counts, until the server's clock turns out to have been set back.
-     */
-    private function learnClock(int $time, int $sent, bool $anew): void
-    {
-        $least = $time - Clock::now() - 1;
-        $this->ahead = $this->ahead === null || $anew || $time + 1 - $sent < $this->ahead ? $least : \max($this->ahead, $least);
-    }
-
-    /** @param mixed $told of Script::write() */
+    /** @param mixed $told of Script::WRITE */
     private static function conflict(Change $change, mixed $told): ChangeResult
     {
         [$position, $writer, $kind, $record, $guard] = (\is_array($told) ? $told : []) + [-1, '', '', null, 0];
@@ -759,13 +755,13 @@ final class RedisStore implements ReadsOne
      * @throws Failure
      * @throws Refused one of $before was
      */
-    private function evaluate(Script $script, array $command, array $before = []): mixed
+    private function evaluate(string $script, array $command, array $before = []): mixed
     {
         $attempts = \count($before);
         $before[] = $command;
         $reply = $this->connection->run($before, $attempts)[$attempts];
 
-        return $reply ?? $this->connection->run([['EVAL', $script->lua, ...\array_slice($command, 2)]])[0];
+        return $reply ?? $this->connection->run([['EVAL', $script, ...\array_slice($command, 2)]])[0];
     }
 
     private function failure(string $what): Failure

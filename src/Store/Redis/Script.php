@@ -56,7 +56,7 @@ final class Script
      * Gives: epoch, end with its nonce, 1 if something is left to sweep, 1 if the list is complete, the list, the
      * server's milliseconds, records... unless they are large together, which is for MGET.
      */
-    private const OPEN = <<<'LUA'
+    public const OPEN = <<<'LUA'
         local epoch, n, nonce, run, data
         local head = redis.call('GET', KEYS[1])
         if head then
@@ -186,7 +186,7 @@ final class Script
      * A change that follows another writer's of a key without a record, and compares nothing, does not look for it: the one
      * before it then counts as the last change of any key.
      */
-    private const WRITE = <<<'LUA'
+    public const WRITE = <<<'LUA'
         local call, sub, byte, head, meta, base = redis.call, string.sub, string.byte, redis.call('GET', KEYS[1]), ARGV[1], ARGV[2]
         if not head then return '' end
         local stream, index, stood, n, begun = base .. 'j', base .. 'i', sub(head, 1, 46), sub(meta, 47, 62), nil
@@ -464,7 +464,7 @@ final class Script
      * KEYS: head, sweep. ARGV: pattern of all keys that have an epoch, length of the prefix.
      * Gives 1 while there is more.
      */
-    private const SWEEP = <<<'LUA'
+    public const SWEEP = <<<'LUA'
         local cursor = redis.call('GET', KEYS[2])
         local epoch = string.match(redis.call('GET', KEYS[1]) or '', '^%x+')
         if not cursor or not epoch then return 0 end
@@ -488,7 +488,7 @@ final class Script
      * KEYS: none. ARGV: the prefix of each record's name.
      * Gives records, their bytes, maxmemory.
      */
-    private const STATS = <<<'LUA'
+    public const STATS = <<<'LUA'
         local page = redis.call('SCAN', '0', 'COUNT', 1000)
         local own, bytes, weighed = 0, 0, 0
         for _, key in ipairs(page[2]) do
@@ -511,28 +511,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    private const OPEN_HASH = 'd66877211f596aa3af8292a9f5460b12d49e1a33';
-    private const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4';
-
-    private function __construct(public readonly string $lua, public readonly string $sha) {}
-
-    public static function open(): self
-    {
-        return new self(self::OPEN, self::OPEN_HASH);
-    }
-
-    public static function write(): self
-    {
-        return new self(self::WRITE, self::WRITE_HASH);
-    }
-
-    public static function sweep(): self
-    {
-        return new self(self::SWEEP, \sha1(self::SWEEP));
-    }
-
-    public static function stats(): self
-    {
-        return new self(self::STATS, \sha1(self::STATS));
-    }
+    public const OPEN_HASH = 'd66877211f596aa3af8292a9f5460b12d49e1a33';
+    public const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4';
 }

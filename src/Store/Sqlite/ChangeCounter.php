@@ -12,41 +12,70 @@ use Larder\System\Quiet;
 /**
  * Tells in one stat whether anything changed, and lets one process write at a time.
  *
- * A file beside the database, named after its epoch (bell.<epoch>), whose size is a sequence lock. Its content means
- * nothing. Up to a megabyte it grows by writing a byte, which is cheapest, and then as a hole, so that it takes no more
- * disk space and never has to be cut (ext4 ends at 16 TiB, after 8 million million changes).
+ * A file beside the database, named after its epoch (bell.<epoch>). Its first part holds the change log; behind that only its
+ * size means something: it is a sequence lock, and grows with each change. First it grows by writing bytes, which is cheapest,
+ * and then as a hole, so that it takes no more disk space and never has to be cut (ext4 ends at 16 TiB, after 4 million
+ * million changes).
  *
- *     writer   flock ─ size odd ─ COMMIT ─ size even ─ unlock        reader   size ─ (even: same as last time?)
- *                                                                             └ no, or odd: SELECT; keep the size
+ *     size modulo 4   0        nothing waits in the change log
+ *                     2        something does
+ *                     1, 3     somebody commits, or has failed or died while doing so; before that it was 0, 2
+ *
+ *     commit   flock ─ size odd ─ COMMIT ─ size even ─ unlock        reader   size ─ (even: same as last time?)
+ *     append   flock ─ record ─ size even ─ unlock                            └ no, or odd: SELECT; keep the size
  *
  * Why no change can be missed. A reader keeps a size s that it saw before it read the database, and later takes an
  * even size of s for "nothing changed". A commit lies between an odd and the next even size. If its odd size came
  * after the reader saw s, the size has outgrown s by then and never comes back. If it came before, then s, being
  * even, was made after that commit or by heal() below, and the reader's SELECT came after s: it has the change.
- * A change that is not yet between its two sizes has not been committed.
+ * A change that is not yet between its two sizes has not been committed. An appended change is there for nobody before the
+ * size has grown; who reads while something waits applies it first.
  *
  * A writer may be killed anywhere. Before the odd size nothing has happened. After it the size stays odd, and no reader
  * takes an odd size for "nothing changed": readers ask the database. The killed writer's lock is free, and the process
  * that takes it makes a small commit before it makes the size even (Database::heal()). That commit is needed: a
  * writer killed inside COMMIT can leave complete frames in the write-ahead log that are not yet in its index
  * (sqlite.org/walformat.html, section 2.3); they come to life when the index is rebuilt, unless another commit has
- * been written over them.
+ * been written over them. A process killed while it appends has changed nothing until the size has grown; what it has written
+ * is written over.
  *
  * Deleting the change counter ends the epoch: since() no longer finds it, and a writer checks for it after its commit.
- * Names are never used again, so a stat of the name is enough.
+ * Names are never used again, so a stat of the name is enough. A file shorter than its first part was cut by another program.
  */
 final class ChangeCounter
 {
+    /** Bytes for the change log. */
+    public const AREA = 1 << 20;
+
+    /** Bytes by which the file grows with each record, but for the first one. */
+    public const STEP = 4;
+
     /** Bytes from which on the file grows as a hole. */
-    private const SOLID = 1 << 20;
+    private const SOLID = 8 * self::AREA;
 
     /** @var ?resource */
     private $file = null;
     private bool $held = false;
-    /** @var int<0, max> */
-    private int $size = 0;
+
+    /** Its size, as long as the lock is held, and when it was held last. */
+    public int $size = 0;
+
+    /** Whether the change log has been emptied for the next even size. */
+    private bool $isEmptied = false;
 
     public function __construct(private readonly string $path) {}
+
+    /** Whether a file of that size tells that nothing waits, and nobody commits. */
+    public static function isSettled(int $size): bool
+    {
+        return ($size & 3) === 0 && $size >= self::AREA;
+    }
+
+    /** Whether something waits in a change log of that size, or another program has cut it. */
+    public static function waits(int $size): bool
+    {
+        return ($size & 2) !== 0 || $size < self::AREA;
+    }
 
     /** Its size in bytes; -1: the change counter was deleted, and the epoch has ended. */
     public function size(): int
@@ -54,6 +83,20 @@ final class ChangeCounter
         \clearstatcache();
 
         return SqliteWatch::size($this->path);
+    }
+
+    /** @return ?array{int, int} see ChangeLog::state() */
+    public function noted(int $size): ?array
+    {
+        DatabaseFiles::own($this->path);
+
+        return ChangeLog::state($this->path, $size);
+    }
+
+    /** @see ChangeLog::reached() */
+    public function reached(): int
+    {
+        return ChangeLog::reached($this->path);
     }
 
     public function exists(): bool
@@ -137,10 +180,51 @@ final class ChangeCounter
         return $this->held;
     }
 
+    /** As tryLock(), if the file still has this size: nobody has changed anything since. */
+    public function tryLockAt(int $size): bool
+    {
+        $file = $this->held ? null : $this->file;
+        if ($file === null) {
+            return false;
+        }
+        try {
+            // A destructor may use the cache in the middle of the append, and must not wait for this lock.
+            LockHolders::add('sqlite', $this->path, $this);
+        } catch (Failure) {
+            return false;
+        }
+        // By its name: it may have been deleted.
+        if (\flock($file, \LOCK_EX | \LOCK_NB)) {
+            if ($this->size() === $size) {
+                $this->size = $size;
+
+                return $this->held = true;
+            }
+            \flock($file, \LOCK_UN);
+        }
+        LockHolders::remove($this->path, $this);
+
+        return false;
+    }
+
+    /** Ends tryLockAt(). */
+    public function release(): void
+    {
+        $this->held = false;
+        $this->file === null || \flock($this->file, \LOCK_UN);
+        LockHolders::remove($this->path, $this);
+    }
+
     /** Whether the previous writer died between its odd and its even size. The caller holds the lock. */
     public function isLeftOdd(): bool
     {
         return ($this->size & 1) === 1;
+    }
+
+    /** Whether another program has cut the file short. The caller holds the lock. */
+    public function isCut(): bool
+    {
+        return $this->size < self::AREA;
     }
 
     /**
@@ -150,20 +234,66 @@ final class ChangeCounter
      */
     public function ring(): void
     {
-        if (($this->size & 1) === 0) {
-            if (!$this->grow()) {
-                throw Failure::because('sqlite', 'cannot make ' . $this->path . ' longer; is the disk full?');
-            }
+        if (($this->size & 1) === 0 && !$this->growTo($this->size + 1)) {
+            throw Failure::because('sqlite', 'cannot make ' . $this->path . ' longer; is the disk full?');
         }
     }
 
+    /** The next size at which the change log is empty. */
+    public function sizeWhenEmpty(): int
+    {
+        return $this->size + 3 & ~3;
+    }
+
+    /** How many records were appended since the change log was empty, at that size. */
+    public function steps(int $empty): int
+    {
+        // Of 2 the first, of STEP each other one, and 1 if somebody was about to commit.
+        return \intdiv($this->size - $empty + 2, self::STEP);
+    }
+
+    /** Writes a record into the change log, and then grows. The caller holds the lock. */
+    public function append(int $at, string $record): bool
+    {
+        $file = $this->file;
+        $step = ($this->size & 2) === 0 ? '..' : '....';
+        $size = $this->size + \strlen($step);
+        if ($file === null || $size >= self::SOLID) {
+            return $file !== null && $this->write($at, $record) && $this->growTo($size);
+        }
+        // As write(), twice.
+        Quiet::begin();
+        try {
+            if (\fseek($file, $at) !== 0 || \fwrite($file, $record) !== \strlen($record) || \fseek($file, $this->size) !== 0 || \fwrite($file, $step) !== \strlen($step)) {
+                return false;
+            }
+        } finally {
+            Quiet::end();
+        }
+        $this->size = $size;
+
+        return true;
+    }
+
+    /** Writes the header of an empty change log. The caller holds the lock, and has made the size odd. */
+    public function empty(string $header): void
+    {
+        $this->isEmptied = $this->write(0, $header);
+    }
+
+    /** Whether something waits in the change log. The caller holds the lock. */
+    public function hasWaiting(): bool
+    {
+        return ($this->size & 2) !== 0;
+    }
+
     /**
-     * Makes the size even after COMMIT or ROLLBACK, and releases the lock. If the size cannot be made even it stays odd,
-     * which makes readers slower, never wrong.
+     * Releases the lock; before that it makes the size even, if the change log has been emptied after COMMIT. If not, the size
+     * stays odd, which makes readers slower, never wrong, and who writes next heals.
      *
      * May be called without the lock, and when an exception left lock() between taking the lock and noting it.
      */
-    public function unlock(bool $finished = true): void
+    public function unlock(): void
     {
         $file = $this->file;
         if ($file === null) {
@@ -171,12 +301,12 @@ final class ChangeCounter
         }
         // A signal handler may throw here too.
         try {
-            if ($this->held && $finished && ($this->size & 1) === 1) {
-                $this->grow();
+            if ($this->held && $this->isEmptied) {
+                $this->growTo($this->sizeWhenEmpty());
             }
         } finally {
             \flock($file, \LOCK_UN);
-            $this->held = false;
+            $this->held = $this->isEmptied = false;
             LockHolders::remove($this->path, $this);
         }
     }
@@ -192,6 +322,40 @@ final class ChangeCounter
     {
         $this->file = null;
         $this->held = false;
+    }
+
+    /** What the change log holds. The caller holds the lock. */
+    public function read(int $bytes): string
+    {
+        return $this->file === null || \fseek($this->file, 0) !== 0 ? '' : (string) \stream_get_contents($this->file, $bytes);
+    }
+
+    private function write(int $at, string $bytes): bool
+    {
+        if ($this->file === null) {
+            return false;
+        }
+        // On a full disk fwrite() raises a notice.
+        Quiet::begin();
+        try {
+            return \fseek($this->file, $at) === 0 && \fwrite($this->file, $bytes) === \strlen($bytes);
+        } finally {
+            Quiet::end();
+        }
+    }
+
+    /** By up to STEP bytes. */
+    private function growTo(int $size): bool
+    {
+        // A hole needs no disk space.
+        if (($size < self::SOLID && $this->write($this->size, \substr('....', $this->size - $size)))
+            || ($this->file !== null && \ftruncate($this->file, \max(0, $size)))) {
+            $this->size = $size;
+
+            return true;
+        }
+
+        return false;
     }
 
     /** @return ?resource */
@@ -212,32 +376,10 @@ final class ChangeCounter
 
             return null;
         }
+        // Others write into it.
+        \stream_set_read_buffer($file, 0);
 
         return $this->file = $file;
-    }
-
-    private function grow(): bool
-    {
-        if ($this->file === null) {
-            return false;
-        }
-        $done = false;
-        if ($this->size < self::SOLID) {
-            // On a full disk fwrite() raises a notice.
-            Quiet::begin();
-            try {
-                $done = \fwrite($this->file, '.') === 1;
-            } finally {
-                Quiet::end();
-            }
-        }
-        // A hole needs no disk space.
-        if (!$done && !\ftruncate($this->file, $this->size + 1)) {
-            return false;
-        }
-        $this->size++;
-
-        return true;
     }
 
     /** @param resource $file */

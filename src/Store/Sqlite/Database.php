@@ -33,7 +33,7 @@ final class Database extends SqliteConnection
         public readonly int $start = 0,
     ) {
         parent::__construct($pdo, $pid, $isPersistent);
-        $this->changeLog = $files->changeLog($epoch);
+        $this->changeLog = new ChangeLog($counter);
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
@@ -138,7 +138,6 @@ final class Database extends SqliteConnection
             return;
         }
         $this->counter->forget();
-        $this->changeLog->forget();
         try {
             // Under the lock, so that nobody opens the database between the check and the closing.
             $this->files->locked(1.0, function (): void {
@@ -154,22 +153,6 @@ final class Database extends SqliteConnection
         } catch (Failure) {
             // The lock could not be taken, so nobody can write there either.
             $this->close();
-        }
-    }
-
-    /** Heals the database after a killed writer, unless another process is writing. */
-    public function mend(): void
-    {
-        if (($this->counter->size() & 1) === 1 && $this->counter->tryLock()) {
-            $healed = false;
-            try {
-                if ($this->counter->isLeftOdd()) {
-                    $this->heal();
-                }
-                $healed = true;
-            } finally {
-                $this->counter->unlock($healed);
-            }
         }
     }
 }

@@ -17,9 +17,8 @@ use Larder\System\Quiet;
  * The files in the store's directory: which they are, which process may replace them, and in which order.
  *
  *     larder.db, -wal, -shm     SQLite's own; for the last one see WalIndex
- *     bell.<epoch>              the change counter; deleting it ends the epoch, so it is deleted first. Each commit changes it,
+ *     bell.<epoch>              the change counter and change log; deleting it ends the epoch, so it is deleted first. Each commit changes it,
  *                               so a restore replaces it: with another inode than the database notes, the epoch has ended
- *     tail.<epoch>              the change log
  *     larder.lock               locked while a connection is first opened, and while files are replaced: SQLite opens
  *                               database and write-ahead log one after the other, and must not get them from two
  *                               epochs (sqlite.org/howtocorrupt.html, section 4.2). Its content is the position at
@@ -55,11 +54,6 @@ final class DatabaseFiles
     public function counter(string $epoch): ChangeCounter
     {
         return new ChangeCounter($this->directory . '/bell.' . $epoch);
-    }
-
-    public function changeLog(string $epoch): ChangeLog
-    {
-        return new ChangeLog($this->directory . '/tail.' . $epoch);
     }
 
     /**
@@ -188,7 +182,7 @@ final class DatabaseFiles
     {
         Quiet::call(function () use ($keep): void {
             foreach (\scandir($this->directory) ?: [] as $name) {
-                if (\str_starts_with($name, 'bell.') || \str_starts_with($name, 'tail.')) {
+                if (\str_starts_with($name, 'bell.')) {
                     \unlink($this->directory . '/' . $name);
                 }
             }
@@ -226,10 +220,10 @@ final class DatabaseFiles
         $new = $this->database . '.new';
         $epoch = \bin2hex(\random_bytes(6));
         $this->touch($new);
-        $this->touch($this->directory . '/bell.' . $epoch);
         $lock = $this->directory . '/larder.lock';
         $before = (int) Quiet::call(static fn() => \file_get_contents($lock));
         $start = \max((int) (\microtime(true) * 1e6), $before + self::BETWEEN_EPOCHS * ($before > 0 ? 1 : 0));
+        $this->touch($this->directory . '/bell.' . $epoch, ChangeLog::first($start), ChangeCounter::AREA);
         $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
         $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF');
         Schema::create($pdo);
@@ -246,7 +240,6 @@ final class DatabaseFiles
         }
         // The journal is never empty: its last row says where it ends. No key is empty, so nobody reads or writes this row.
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
-        $this->touch($this->directory . '/tail.' . $epoch, ChangeLog::header());
         $isNoted = (bool) Quiet::call(static fn() => \file_put_contents($lock, "$start $epoch $known[bell]"));
         $insert->execute(['file', $this->identity((int) \fileinode($new))]);
         // This closes the connection, which removes the write-ahead log beside the temporary name.
@@ -283,18 +276,28 @@ final class DatabaseFiles
         return $this->inode() !== 0 || ($known !== '' && !\str_ends_with($known, self::CLEARED));
     }
 
+    /** Notes that the epoch ends because another program has taken commits from the write-ahead log. */
+    public function commitsAreLost(): void
+    {
+        IncidentLog::note($this->directory, 'larder.db-wal was cut short or written over by another program');
+    }
+
     /** Notes that the epoch ends because another program has taken what waited in its change log. */
     public function logIsLost(): void
     {
         IncidentLog::note($this->directory, 'a change log was cut short or written over by another program');
     }
 
-    /** Creates a file that only this user may read or write. */
-    private function touch(string $path, string $content = ''): void
+    /**
+     * Creates a file that only this user may read or write.
+     *
+     * @param int<0, max> $size the rest is a hole
+     */
+    private function touch(string $path, string $content = '', int $size = 0): void
     {
-        Quiet::call(static function () use ($path, $content): void {
+        Quiet::call(static function () use ($path, $content, $size): void {
             $file = \fopen($path, 'xe');
-            if ($file === false || !\chmod($path, 0o600) || \fwrite($file, $content) !== \strlen($content)) {
+            if ($file === false || !\chmod($path, 0o600) || \fwrite($file, $content) !== \strlen($content) || !\ftruncate($file, $size)) {
                 throw Failure::because('sqlite', "cannot make $path; is the disk full, or the directory not writable?");
             }
         });

@@ -20,13 +20,11 @@ final class Opening
     /**
      * @param int   $budget  bytes
      * @param float $timeout seconds
-     * @param bool  $spare   true: the connection shares nothing with others of this process
      */
     public function __construct(
         private readonly DatabaseFiles $files,
         private readonly int $budget,
         private readonly float $timeout,
-        private readonly bool $spare,
     ) {}
 
     /** @throws Failure */
@@ -81,7 +79,7 @@ final class Opening
 
             $database = $this->current($pdo, $pid, $inode, MachineBoot::current());
 
-            return $database === null || ($database->counter->size() & 1) === 1 ? null : $database;
+            return $database !== null && $this->isBehind($database) ? null : $database;
         } catch (\PDOException) {
             // verified() finds out what is wrong, under the lock.
             return null;
@@ -105,12 +103,24 @@ final class Opening
             ? $this->database($pdo, $known['epoch'] ?? '', $known['bell'] ?? '', $pid) : null;
     }
 
+    /**
+     * Whether another program has cut the write-ahead log or written over it. SQLite takes what comes before the first damaged
+     * frame for the whole, where no process has the database open (sqlite.org/fileformat2.html, section 4.1).
+     */
+    private function isBehind(Database $database): bool
+    {
+        // In this order: meanwhile others may commit.
+        $reached = $database->counter->reached();
+
+        return $database->number(SqliteStore::END) < $reached;
+    }
+
     /** Null: the epoch has ended. */
     private function database(\PDO $pdo, string $epoch, string $bell, int $pid, int $start = 0): ?Database
     {
         $counter = $this->files->counter($epoch);
 
-        return $bell === (string) $counter->inode() && $counter->isWritable() && $this->files->changeLog($epoch)->exists() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent(), $start) : null;
+        return $bell === (string) $counter->inode() && $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent(), $start) : null;
     }
 
     /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */
@@ -129,13 +139,16 @@ final class Opening
                 $pdo = $this->connect($pid, $inode);
                 $this->setUp($pdo);
                 $database = $this->current($pdo, $pid, $inode, $boot);
+                if ($database !== null && $this->isBehind($database)) {
+                    $this->files->commitsAreLost();
+                    $database = null;
+                }
                 if ($database === null) {
                     // The database may be behind, an older release's, a restored backup, or half removed.
                     $pdo = null;
                     $this->files->create($boot);
                     continue;
                 }
-                $database->mend();
 
                 return $database;
             } catch (\PDOException $e) {
@@ -158,7 +171,7 @@ final class Opening
 
     private function isPersistent(): bool
     {
-        return !$this->spare && Process::canKeep();
+        return Process::canKeep();
     }
 
     /** @throws Failure|\PDOException */

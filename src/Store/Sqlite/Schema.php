@@ -31,14 +31,17 @@ final class Schema
     /**
      * Grows whenever a process of the previous release would misuse the tables: such a process must neither read nor write
      * a database of this release. Version 2: floors (see DeletedRows). Version 3: judged changes in the change log. Version 4:
-     * sets after a miss there. Version 5: checksums. Version 6: a change log that says where it ends.
+     * sets after a miss there. Version 5: checksums. Version 6: a change log that says where it ends. Version 7: one in the
+     * change counter's file, of judged changes.
      */
-    public const VERSION = 6;
+    public const VERSION = 7;
 
     private const TABLES = [
         'CREATE TABLE e(id INTEGER PRIMARY KEY, k BLOB NOT NULL UNIQUE, pos INTEGER NOT NULL, writer TEXT NOT NULL,'
             . ' kind TEXT NOT NULL, expiry INTEGER NOT NULL, used INTEGER NOT NULL, sum INTEGER NOT NULL DEFAULT 0, body BLOB)',
         'CREATE INDEX e_pos ON e(pos)',
+        // For the few records under an intent.
+        'CREATE INDEX e_held ON e(used) WHERE used = 2',
         'CREATE TABLE m(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID',
         'PRAGMA application_id=' . self::APPLICATION,
         'PRAGMA user_version=' . self::VERSION,

@@ -5,12 +5,11 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Driver\Sqlite\SqliteConnection;
-use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
-use Larder\Store\ReadsOne;
+use Larder\Store\ReadsPosition;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\System\Clock;
@@ -22,21 +21,21 @@ use Larder\System\Process;
  *
  * This folder holds the engine: this class reads, Writing writes, Database is a connection, Opening opens one,
  * DatabaseFiles knows the directory's files, SqliteWatch and ChangeCounter tell cheaply whether anything changed, ChangeLog
- * holds changes that wait to be applied, Sweeper keeps the budget, DeletedRows knows of deleted rows, Schema has the tables. Nothing
+ * holds changes that are not in the table yet, Sweeper keeps the budget, DeletedRows knows of deleted rows, Schema has the tables. Nothing
  * here knows what a body means, chooses the directory, or checks its owner.
  *
  * The table is the journal: it holds each key's last change, even a removal, until the Sweeper deletes old removals (the
  * "horizon"). A commit survives the death of its process at once. After the death of the machine no process uses the
  * database again (Boot).
  */
-final class SqliteStore implements Appending, ReadsOne
+final class SqliteStore implements ReadsPosition
 {
     private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
     /** A web request prepares what it executes, and preparing takes longer: so the usual reads are by small statements. */
     private const GET = 'SELECT body, pos, used, sum FROM e WHERE k = ?';
 
-    private const END = 'SELECT max(pos) FROM e';
+    public const END = 'SELECT max(pos) FROM e';
 
     private const FLOORS = "SELECT value FROM m WHERE name = 'floors'";
 
@@ -75,21 +74,24 @@ final class SqliteStore implements Appending, ReadsOne
 
     private readonly DatabaseFiles $files;
 
-    /** Bytes of a body that is appended: what waits must not exceed a small budget by much. */
-    private readonly int $longest;
-
     private ?Database $database = null;
     private ?Writing $writing = null;
+
+    /** Copied for the result of an append, which costs a third of making one. */
+    private readonly ChangeResult $made;
 
     /** The journal's end, and epoch and size of the change counter before it was read. */
     private int $end = 0;
     private string $endToken = '';
 
+    /** Epoch and size of the change counter at which no space had ever been flushed. */
+    private string $unflushed = '';
+
     /** @var array<string, true> keys read since the last tidy() and not yet marked as used */
     private array $used = [];
 
-    /** @var array<string, true> keys that this process has appended and not seen applied yet */
-    private array $late = [];
+    /** Size of the change counter at which nothing waited that this process must apply before it reads. */
+    private int $size = -1;
 
     /** Whether anything was written since the last tidy(). */
     private bool $written = false;
@@ -98,12 +100,11 @@ final class SqliteStore implements Appending, ReadsOne
      * @param string $directory of this store alone; exists with mode 0700, or is created so
      * @param int    $budget    bytes of records and journal, at least 1 MB
      * @param float  $timeout   seconds that a call may wait for other processes
-     * @param bool   $spare     true: a second store of this process, for calls inside the first one's; shares no connection
      */
-    public function __construct(string $directory, private readonly int $budget, private readonly float $timeout, private readonly bool $spare = false)
+    public function __construct(string $directory, private readonly int $budget, private readonly float $timeout)
     {
         $this->files = new DatabaseFiles($directory);
-        $this->longest = \min(ChangeLog::LONGEST_BODY, $budget >> 9);
+        $this->made = new ChangeResult(true, 0);
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
@@ -111,23 +112,23 @@ final class SqliteStore implements Appending, ReadsOne
         if ($this->files->watch->isUnchanged($epoch, $token)) {
             return new JournalSlice($epoch, $position, $token, true);
         }
+        if ($this->database === null && $epoch === '' && ($slice = $this->noted()) !== null) {
+            return $slice;
+        }
         for ($attempt = 1; ; $attempt++) {
-            $database = $this->database();
-            if (!$database->changeLog->isSettled()) {
-                $this->apply();
-                $database = $this->database();
-            }
+            $database = $this->ready();
             // Take the size before reading the database: see ChangeCounter.
             $size = $database->counter->size();
-            if ($size < 0 || !$database->changeLog->exists()) {
+            if ($size < 0) {
                 $this->epochEnded($attempt);
                 continue;
             }
+            if (!ChangeCounter::isSettled($size)) {
+                ChangeCounter::waits($size) ? $this->commit([]) : $this->tryToApply();
+                $database = $this->database();
+                $size = $database->counter->size();
+            }
             try {
-                if (($size & 1) === 1) {
-                    $database->mend();
-                    $size = $database->counter->size();
-                }
                 $now = $database->epoch . ':' . $size;
                 if ($epoch !== $database->epoch) {
                     $end = $database->number(self::END);
@@ -159,6 +160,26 @@ final class SqliteStore implements Appending, ReadsOne
 
             return new JournalSlice($epoch, $end, $now, true, $list);
         }
+    }
+
+    /**
+     * The journal's end, if the change counter's file tells it: a request that begins then need not ask the database for it. Null:
+     * it does not.
+     */
+    private function noted(): ?JournalSlice
+    {
+        [, $epoch] = $this->files->newest();
+        $counter = $epoch === '' ? null : $this->files->counter($epoch);
+        $size = $counter?->size() ?? -1;
+        $noted = $counter === null || !ChangeCounter::isSettled($size) || !$counter->isWritable() ? null : $counter->noted($size);
+        if ($noted === null) {
+            return null;
+        }
+        [$end, $flags] = $noted;
+        $this->note($end, $epoch, $size);
+        $this->unflushed = ($flags & ChangeLog::FLUSHED) === 0 ? $this->endToken : '';
+
+        return new JournalSlice($epoch, $end, $this->endToken, false);
     }
 
     public function read(array $keys): Snapshot
@@ -209,10 +230,7 @@ final class SqliteStore implements Appending, ReadsOne
 
     public function readOne(string $key): array|Snapshot
     {
-        $database = $this->database;
-        if ($database === null || $database->pid !== Process::$last || isset($this->late[$key]) || $database->changeLog->hasOthers()) {
-            $database = $this->current([$key]);
-        }
+        $database = $this->current([$key]);
         try {
             /** @var array{?string, int, int, int}|false $row */
             $row = $database->find(self::GET, $key);
@@ -251,50 +269,17 @@ final class SqliteStore implements Appending, ReadsOne
         return $snapshot->records === [] ? [null, $snapshot->at, $snapshot->epoch] : $snapshot;
     }
 
-    public function appends(): bool
+    public function readsPosition(): bool
     {
         return true;
     }
 
-    public function append(Change $change): bool
+    public function beginView(): void
     {
-        $database = $this->database;
-        if ($database === null || !$database->isOurs()) {
-            $database = $this->database();
+        $size = $this->ready()->counter->size();
+        if ($size < 0 || ChangeCounter::waits($size)) {
+            $this->commit([]);
         }
-        if (($change->epoch !== '' && $change->epoch !== $database->epoch) || ($change->body !== null && \strlen($change->body) > $this->longest)
-            || !$database->changeLog->append($change)) {
-            return false;
-        }
-        $this->late[$change->key] = true;
-        $this->written = true;
-
-        return true;
-    }
-
-    public function settle(string $writer, array &$bounded = []): array
-    {
-        // A request begins in a process that has the database open: the directory may have been deleted since, or a file in it.
-        // Without its counter the epoch has ended already, and what lies there is another's.
-        if ($this->database !== null && (!$this->database->counter->exists() || !$this->database->changeLog->exists() || $this->files->endIfCut($this->timeout))) {
-            $this->database = $this->writing = null;
-            // Nobody applies what was appended since the directory was moved away. In its place others' values may stand by
-            // now, which may be older.
-            $lost = $this->late;
-            $this->late = [];
-            $lost === [] || $this->write(\array_map(static fn($key) => new Change((string) $key, null, $writer, kind: 'x'), \array_keys($lost)));
-        }
-        if (!$this->database()->changeLog->isSettled()) {
-            $this->apply();
-        }
-        $this->late = [];
-        $settled = $this->writing->settled[$writer] ?? [];
-        $bounded = \array_intersect_key($this->writing->bounded ?? [], $settled);
-        if ($this->writing !== null) {
-            $this->writing->settled = $this->writing->bounded = [];
-        }
-
-        return $settled;
     }
 
     public function position(string $key, string $epoch): ?int
@@ -302,6 +287,9 @@ final class SqliteStore implements Appending, ReadsOne
         $database = $this->current([$key]);
         if ($database->epoch !== $epoch) {
             return null;
+        }
+        if ($key[0] === Markers::FLUSHES && $this->unflushed === "$epoch:$this->size") {
+            return 0;
         }
         try {
             if (Markers::is($key)) {
@@ -339,35 +327,61 @@ final class SqliteStore implements Appending, ReadsOne
     }
 
     /**
-     * The database, with what this process has appended for these keys and what others have appended.
+     * The database, with what others have appended, and this process for these keys.
      *
      * @param non-empty-list<string> $keys
      */
     private function current(array $keys): Database
     {
-        foreach ($this->late === [] ? [] : $keys as $key) {
-            if (isset($this->late[$key])) {
-                $this->apply();
-                break;
-            }
-        }
         $database = $this->database;
-        if ($database === null || !$database->isOurs()) {
+        if ($database === null || $database->pid !== Process::id()) {
             $database = $this->database();
         }
-        if ($database->changeLog->hasOthers()) {
-            $this->applyOthers();
-            $database = $this->database();
+        $size = $database->counter->size();
+        if ($size === $this->size) {
+            return $database;
+        }
+        $writing = $this->writing;
+        if ($writing !== null && $writing->size === $size) {
+            foreach ($writing->waiting === [] ? [] : $keys as $key) {
+                if (isset($writing->waiting[$key])) {
+                    $this->commit([]);
+                    break;
+                }
+            }
+        } elseif (ChangeCounter::isSettled($size)) {
+            $this->size = $size;
+        } else {
+            // The request may read without what others have appended since it began.
+            $this->tryToApply();
         }
 
-        return $database;
+        return $this->database();
+    }
+
+    /** Applies what waits, and heals after a killed writer. Waits for nobody: another process that is writing does so itself. */
+    private function tryToApply(): void
+    {
+        try {
+            $this->commit([], 0.0);
+        } catch (Failure) {
+        }
     }
 
     public function write(array $changes): array
     {
         if (!isset($changes[1])) {
+            // The caller has asked for the process id just now (System\Process).
+            $position = $this->writing !== null && $this->database !== null && $this->database->pid === Process::$last ? $this->writing->append($changes[0]) : 0;
+            if ($position > 0) {
+                $result = clone $this->made;
+                $result->position = $position;
+
+                return [$result];
+            }
+
             /** @var non-empty-list<ChangeResult> */
-            return $this->commit($changes, $this->timeout);
+            return $this->commit($changes);
         }
         $outcomes = $part = [];
         $bytes = 0;
@@ -375,41 +389,28 @@ final class SqliteStore implements Appending, ReadsOne
             $part[] = $change;
             $bytes += $change->body === null ? 0 : \strlen($change->body);
             if (isset($part[self::AT_ONCE]) || $bytes > $this->budget >> 3) {
-                \array_push($outcomes, ...$this->commit($part, $this->timeout));
+                \array_push($outcomes, ...$this->commit($part));
                 $part = [];
                 $bytes = 0;
             }
         }
-        $part === [] || \array_push($outcomes, ...$this->commit($part, $this->timeout));
+        $part === [] || \array_push($outcomes, ...$this->commit($part));
 
         /** @var non-empty-list<ChangeResult> */
         return $outcomes;
     }
 
-    private function apply(): void
-    {
-        $this->commit([], $this->timeout);
-    }
-
     /**
-     * Applies what others have appended since this request began. The request may read without it, so this waits for nobody
-     * and fails for nothing.
-     */
-    private function applyOthers(): void
-    {
-        try {
-            $this->commit([], 0.0);
-        } catch (Failure) {
-            // Another process is writing, and applies them itself.
-        }
-    }
-
-    /**
+     * Makes the changes, after those that wait in the change log.
+     *
      * @param list<Change> $changes
+     * @param ?float       $timeout seconds, if not as usual
      *
      * @return list<ChangeResult>
+     *
+     * @throws Failure
      */
-    private function commit(array $changes, float $timeout): array
+    private function commit(array $changes, ?float $timeout = null): array
     {
         for ($attempt = 1; ; $attempt++) {
             $database = $this->database;
@@ -418,10 +419,8 @@ final class SqliteStore implements Appending, ReadsOne
             }
             try {
                 $this->written = true;
-                $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $timeout);
+                $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $timeout ?? $this->timeout);
                 if ($outcomes !== null) {
-                    $this->late = [];
-
                     return $outcomes;
                 }
             } catch (\PDOException $e) {
@@ -452,7 +451,7 @@ final class SqliteStore implements Appending, ReadsOne
             return;
         }
         try {
-            $this->late === [] || $this->apply();
+            $this->writing === null || $this->writing->waiting === [] || $this->commit([]);
             $database = $this->database();
             if ($database->counter->tryLock()) {
                 $finished = false;
@@ -460,7 +459,8 @@ final class SqliteStore implements Appending, ReadsOne
                     (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $this->writing->dead ?? 0);
                     $finished = true;
                 } finally {
-                    $database->counter->unlock($finished || $database->rollBack());
+                    $finished || $database->rollBack();
+                    $database->counter->unlock();
                 }
                 $this->used = [];
                 $this->written = false;
@@ -473,6 +473,7 @@ final class SqliteStore implements Appending, ReadsOne
     public function each(): iterable
     {
         $last = '';
+        $this->beginView();
         do {
             $rows = $this->batch($last);
             $now = Clock::now();
@@ -488,6 +489,7 @@ final class SqliteStore implements Appending, ReadsOne
     public function stats(): array
     {
         for ($attempt = 1; ; $attempt++) {
+            $this->beginView();
             $database = $this->database();
             try {
                 return [
@@ -599,13 +601,23 @@ final class SqliteStore implements Appending, ReadsOne
         }
     }
 
+    /** The database, for a request that begins: another program may have cut a file that this process has mapped. */
+    private function ready(): Database
+    {
+        if ($this->database !== null && $this->files->endIfCut($this->timeout)) {
+            $this->database = $this->writing = null;
+        }
+
+        return $this->database();
+    }
+
     private function database(): Database
     {
         if ($this->database === null || !$this->database->isOurs()) {
             $this->database = $this->writing = null;
-            // $late stays: a forked child too must read what its parent has appended.
             $this->used = [];
-            $this->database = (new Opening($this->files, $this->budget, $this->timeout, $this->spare))->open();
+            $this->size = -1;
+            $this->database = (new Opening($this->files, $this->budget, $this->timeout))->open();
         }
 
         return $this->database;
@@ -614,6 +626,7 @@ final class SqliteStore implements Appending, ReadsOne
     private function epochEnded(int $attempt): void
     {
         $this->database = $this->writing = null;
+        $this->size = -1;
         if ($attempt >= self::ATTEMPTS) {
             throw Failure::because('sqlite', $this->files->database . ' is deleted as soon as it is created; stop the program that does that');
         }

@@ -4,10 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
-use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
-use Larder\Store\Markers;
 use Larder\Store\Record;
 use Larder\System\Clock;
 use Larder\System\Failure;
@@ -15,27 +13,65 @@ use Larder\System\Failure;
 /**
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
  * have, and then makes the change or reports the conflict.
+ *
+ * A commit tells this process where the journal ends. As long as nobody else changes anything, single changes that follow are
+ * appended to the change log, in a fifth of the time. They become rows with the next commit, or when the request ends. So a
+ * request that makes one change pays for one commit, and one that makes many for two.
  */
 final class Writing
 {
     private const FIND = 'SELECT (SELECT max(pos) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used'
         . ' FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
-    private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, sum, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?)'
-        . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
+    private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, sum, body) VALUES';
+    private const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)';
+    private const TYPES = [\PDO::PARAM_LOB, \PDO::PARAM_INT, \PDO::PARAM_STR, \PDO::PARAM_STR, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_LOB];
+    private const OVER = ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
         . ' expiry = excluded.expiry, used = excluded.used, sum = excluded.sum, body = excluded.body';
 
-    private const UNLESS_HELD = ' = CASE WHEN used != ' . self::HELD . ' THEN ';
-
-    /** A change that is not made because another one is in its way: the key has no value, or its intents stay. */
-    private const DROP = 'INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(?, ?, ?, ?, 0, 0, NULL)'
-        . ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind, expiry'
-        . self::UNLESS_HELD . '0 ELSE expiry END, body' . self::UNLESS_HELD . 'NULL ELSE body END, used' . self::UNLESS_HELD . '0 ELSE used END';
+    private const PEEK = 'SELECT body, pos, writer, expiry FROM e WHERE k = ?';
 
     /** A row's `used` while its record is held: neither evicted nor overwritten. */
     public const HELD = 2;
 
-    private const PEEK = 'SELECT body, pos, writer, expiry FROM e WHERE k = ?';
+    private const ANY_HELD = 'SELECT EXISTS(SELECT 1 FROM e WHERE used = ' . self::HELD . ')';
+
+    /** Whether there is a flush marker, or was one that has been forgotten. */
+    private const ANY_FLUSH = "SELECT EXISTS(SELECT 1 FROM e WHERE k >= x'663A' AND k < x'663B') OR EXISTS(SELECT 1 FROM m WHERE name = 'floors' AND value NOT IN ('', '0:0'))";
+
+    /** Rows in one statement, and from which number on that saves more than its preparation takes. */
+    private const AT_ONCE = 8;
+    private const MANY = 128;
+
+    /** Changes, and their bytes, that may wait. */
+    private const WAITING = 256;
+    private const WAITING_BYTES = ChangeCounter::AREA >> 1;
+
+    /** One in this many commits checks the length of the write-ahead log. */
+    private const COMMITS = 16;
+
+    /** Value of $dead from which on it is noted. */
+    private const UNNOTED = 4096;
+
+    /** Size of the change counter at which this process knows the journal's end and all that waits; -1: it does not. */
+    public int $size = -1;
+
+    /** The journal's end; -1: not read yet. */
+    private int $end = -1;
+
+    /** All changes after this position are this writer's. */
+    private int $others = 0;
+    private string $writer = '';
+
+    /** Whether any record is held; null: not asked yet. */
+    private ?bool $isAnyHeld = null;
+
+    /** Of the change log. */
+    private int $flags = 0;
+
+    /** @var array<string, array{Change, int}> what this process has appended, by key: each with its position, which grows */
+    public array $waiting = [];
+    private int $waitingBytes = 0;
 
     /** @var array<string, array{int, int, string, string, int, int, int}> rows of guards, as read in this transaction */
     private array $guards = [];
@@ -49,36 +85,90 @@ final class Writing
     /** Bytes added in rows without an entry, and not noted yet (DeletedRows). */
     public int $dead = 0;
 
-    /** One in this many commits checks the length of the write-ahead log. */
-    private const COMMITS = 16;
-
     private int $commits = 0;
-
-    /** Value of $dead from which on it is noted. */
-    private const UNNOTED = 4096;
 
     /** Bytes written since the budget was last checked. */
     private int $unchecked = 0;
+
+    /** Bytes of a body that is appended: what waits must not exceed a small budget by much. */
+    private readonly int $longest;
 
     private readonly Sweeper $sweeper;
 
     public function __construct(private readonly Database $database, private readonly int $budget)
     {
         $this->sweeper = new Sweeper($database, $budget);
+        $this->longest = \min(ChangeLog::LONGEST_BODY, $budget >> 9);
     }
 
-    /** @var array<string, array<string, int>> by writer: what Appending::settle() answers */
-    public array $settled = [];
+    /** @return int the change's position; 0: it was not appended, and must be committed */
+    public function append(Change $change): int
+    {
+        $body = $change->body;
+        $bytes = $body === null ? 0 : \strlen($body);
+        if ($this->size < 0 || $change->asks || $change->strict || !$change->logged || $bytes > $this->longest || ($change->epoch !== '' && $change->epoch !== $this->database->epoch)
+            || ($body !== null && ($change->kind !== 's' || ($body[0] ?? '') === Change::HELD))
+            || \count($this->waiting) >= self::WAITING || $this->waitingBytes + $bytes > self::WAITING_BYTES) {
+            return 0;
+        }
+        $counter = $this->database->counter;
+        if (!$counter->tryLockAt($this->size)) {
+            return 0;
+        }
+        // If anything goes wrong, the next commit looks at the file.
+        $this->size = -1;
+        try {
+            // Most changes have nothing in their way: neither an intent, nor a change by another writer.
+            if (($this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others))
+                && !$this->isFree($change)) {
+                $this->size = $counter->size;
 
-    /** @var array<string, true> the keys among them that hold a bounded form */
-    public array $bounded = [];
+                return 0;
+            }
+            if (!$this->database->changeLog->append($change, $this->end + 1)) {
+                return 0;
+            }
+            $this->size = $counter->size;
+        } finally {
+            $counter->release();
+        }
+        $this->writer === $change->writer || $this->countAsOwn($change->writer);
+        // In the order of their positions.
+        unset($this->waiting[$change->key]);
+        $this->waiting[$change->key] = [$change, ++$this->end];
+        $this->waitingBytes += $bytes;
+        if ($body === null) {
+            $this->dead += DeletedRows::weight($change->key);
+        }
+
+        return $this->end;
+    }
+
+    /** Whether nothing is in a change's way. The caller holds the lock, and nobody else has changed anything. */
+    private function isFree(Change $change): bool
+    {
+        $this->isAnyHeld ??= $this->database->number(self::ANY_HELD) > 0;
+        $this->guards = [];
+        $this->past = null;
+
+        return $this->conflict($change, $this->find($change->key)) === null;
+    }
+
+    /** Call it before a change of the writer's enters the journal. */
+    private function countAsOwn(string $writer): void
+    {
+        if ($this->writer !== $writer) {
+            $this->writer = $writer;
+            $this->others = $this->end;
+        }
+    }
 
     /**
      * Makes all changes in one transaction, as the only writer, after those that wait in the change log. Null: the epoch has
      * ended.
      *
      * @param list<Change> $changes
-     * @param float                  $timeout seconds
+     * @param float        $timeout seconds
      *
      * @return ?list<ChangeResult>
      *
@@ -87,50 +177,102 @@ final class Writing
     public function commit(array $changes, float $timeout): ?array
     {
         $database = $this->database;
+        $counter = $database->counter;
         $begun = $finished = false;
-        $nested = $database->counter->isHeld();
+        $nested = $counter->isHeld();
         // The try begins here because a signal handler may throw anywhere, even while lock() returns.
         try {
-            if (!$database->counter->lock($timeout)) {
+            if (!$counter->lock($timeout)) {
                 return null;
             }
             $begun = true;
             $database->begin();
-            if ($database->counter->isLeftOdd()) {
+            if ($counter->isLeftOdd()) {
                 $database->heal();
             }
             $this->guards = [];
             $this->past = null;
             $this->flush = 0;
-            $mark = null;
-            if (!$database->changeLog->isSettled() && ($mark = $this->settle()) === null) {
+            if ($counter->isCut() || !$this->apply()) {
                 $database->endWithoutLog();
 
                 return null;
             }
-            $this->guards = [];
-            $outcomes = [];
+            $results = [];
             foreach ($changes as $change) {
-                $outcomes[] = $this->apply($change);
+                $results[] = $this->make($change);
             }
             $this->note();
             $database->commit();
             $finished = true;
-            $mark === null || $database->changeLog->clear($mark);
+            if ($counter->isLeftOdd()) {
+                $database->changeLog->clear($this->end, $this->flags);
+            }
             if (++$this->commits % self::COMMITS === 0) {
                 $this->sweeper->keepLog();
             }
         } finally {
-            if (!$finished) {
-                $this->settled = $this->bounded = [];
-            }
             if (!$nested) {
-                $database->counter->unlock($finished || !$begun || $database->rollBack());
+                $this->waiting = [];
+                $this->waitingBytes = 0;
+                $finished || !$begun || $database->rollBack();
+                $counter->unlock();
+                $this->size = $finished && $this->end >= 0 && ($counter->size & 3) === 0 ? $counter->size : -1;
             }
         }
 
         // Without its change counter the epoch has ended meanwhile, and nobody will ever read what was written.
-        return $database->counter->exists() ? $outcomes : null;
+        return $counter->exists() ? $results : null;
+    }
+
+    /**
+     * Puts what waits in the change log into the table. False: another program has damaged the log.
+     *
+     * @phpstan-impure
+     */
+    private function apply(): bool
+    {
+        $database = $this->database;
+        $counter = $database->counter;
+        $waiting = $this->waiting;
+        if ($counter->size !== $this->size) {
+            $this->end = -1;
+            $this->writer = '';
+            $this->isAnyHeld = null;
+            $waiting = $counter->hasWaiting() ? $database->changeLog->read() : [];
+            $flags = ($counter->size & 3) === 0 ? $database->changeLog->begin() : $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED;
+            if ($waiting === null || $flags === null) {
+                return false;
+            }
+            $this->flags = $flags;
+        }
+        if (!$counter->hasWaiting() && !$counter->isLeftOdd()) {
+            return true;
+        }
+        if ($this->end < 0) {
+            $this->end = $database->number('SELECT max(pos) FROM e');
+            // A process may have been killed after it had applied them.
+            $waiting = \array_filter($waiting, fn(array $waits): bool => $waits[1] > $this->end);
+        }
+        $counter->ring();
+        // SQLite's work for each statement is a quarter of what a row takes.
+        $most = \count($waiting) < self::MANY ? 1 : self::AT_ONCE;
+        $put = self::PUT . self::ROW . self::OVER;
+        $putMany = self::PUT . self::ROW . \str_repeat(', ' . self::ROW, $most - 1) . self::OVER;
+        $rows = [];
+        foreach ($waiting as [$change, $position]) {
+            $rows[] = $this->row($change, $position, $change->body, $change->kind);
+            if (isset($rows[$most - 1])) {
+                $database->execute($putMany, \array_merge(...$rows), self::TYPES);
+                $rows = [];
+            }
+        }
+        foreach ($rows as $row) {
+            $database->execute($put, $row, self::TYPES);
+        }
+        $this->end = $position ?? $this->end;
+
+        return true;
     }
 
     /** Keeps the budget after the changes, and notes what is known of deleted rows and of flushes. */
@@ -148,163 +290,69 @@ final class Writing
         $this->flush === 0 || $this->sweeper->flushed($this->flush);
     }
 
-    /**
-     * Applies the changes that wait in the change log, and judges them. This transaction notes how far it got, so each change
-     * has one verdict, which follows from what lies before it in the log and in the database. Returns the mark behind
-     * them; null: another program has damaged the log.
-     */
-    private function settle(): ?string
-    {
-        $mark = $this->database->rows("SELECT value FROM m WHERE name = 'tail'")[0][0] ?? '';
-        $waiting = $this->database->changeLog->read(\is_string($mark) ? $mark : '');
-        if ($waiting === null) {
-            return null;
-        }
-        [$changes, $mark] = $waiting;
-        if ($changes === []) {
-            // A writer was killed when it had applied them, or before it had finished the first one.
-            return $mark;
-        }
-        $start = $end = $this->database->number('SELECT max(pos) FROM e');
-        $this->database->counter->ring();
-        // Of several changes of a key by one writer only the last matters, for they all have the same verdict: had it learned
-        // of a conflict in between, it would have appended no more.
-        $last = $shared = [];
-        foreach ($changes as $i => $change) {
-            $key = $change->key;
-            if (isset($last[$key]) && $changes[$last[$key]]->writer !== $change->writer) {
-                $shared[$key] = true;
-            }
-            $last[$key] = $i;
-        }
-        $rows = new LateRows($this->database, \count($last));
-        $writers = [];
-        foreach ($changes as $i => $change) {
-            $key = $change->key;
-            if ($last[$key] !== $i && !isset($shared[$key])) {
-                continue;
-            }
-            $body = $change->body;
-            $writer = $change->writer;
-            $limit = $change->limit;
-            // Its writer knew all that the database held before this log: only what lies in the log can be in its way.
-            if ($limit === Change::ALWAYS || ($limit >= $start && ($writers[$key] ?? $writer) === $writer)) {
-                $held = $rows->put($i, $key, ++$end, $writer, $change->kind, $change->expiry, $body);
-                if ($body === null) {
-                    $this->dead += DeletedRows::weight($key);
-                    $this->unchecked += 100 + \strlen($key);
-                } else {
-                    $this->unchecked += 100 + \strlen($key) + \strlen($body);
-                }
-                $this->settled[$writer][$key] = $end;
-                $writers[$key] = $writer;
-                $held === [] || $this->stopped($changes, $held, $writers);
-                continue;
-            }
-            $this->stopped($changes, $rows->flush(), $writers);
-            $this->guards = [];
-            $outcome = $this->apply(self::guarded($change));
-            if ($outcome->done) {
-                $this->settled[$writer][$key] = $end = $outcome->position;
-                $writers[$key] = $writer;
-            } elseif ($change->bounded === null || $outcome->guard !== null || ($outcome->kind !== 's' && $outcome->kind !== 'x')) {
-                $this->hide($change, ++$end);
-                $writers[$key] = Appending::NOBODY;
-            } elseif (self::isSame($change, $outcome)) {
-                $this->settled[$writer][$key] = 0;
-            } else {
-                $rows->put($i, $key, ++$end, Appending::NOBODY, $change->kind, $change->expiry, $change->bounded);
-                $this->bounded[$key] = true;
-                $this->settled[$writer][$key] = -$end;
-                $writers[$key] = Appending::NOBODY;
-            }
-        }
-        $this->stopped($changes, $rows->flush(), $writers);
-        $this->database->note('tail', $mark);
-
-        return $mark;
-    }
-
-    /**
-     * Decides what becomes of changes that have met held records.
-     *
-     * @param list<Change>          $changes
-     * @param list<int>             $held
-     * @param array<string, string> $writers
-     */
-    private function stopped(array $changes, array $held, array &$writers): void
-    {
-        foreach ($held as $i) {
-            $change = $changes[$i];
-            if ($change->limit === Change::ALWAYS) {
-                $this->settled[$change->writer][$change->key] = 0;
-            } else {
-                // At the position that it would have had.
-                $this->hide($change, $this->settled[$change->writer][$change->key]);
-                $writers[$change->key] = Appending::NOBODY;
-            }
-        }
-    }
-
-    /** In the way of the change are others' changes or intents: the key has no value then, and NOBODY signs that. */
-    private function hide(Change $change, int $position): void
-    {
-        unset($this->bounded[$change->key]);
-        $this->drop($change->key, $change->body === null ? $change->kind : 'x', $position);
-        $this->settled[$change->writer][$change->key] = -$position;
-    }
-
-    private static function guarded(Change $change): Change
-    {
-        $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
-
-        return new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind);
-    }
-
-    /** Whether what stands in the way of a set has its payload. */
-    private static function isSame(Change $change, ChangeResult $conflict): bool
-    {
-        $there = $conflict->kind === 's' ? $conflict->record->body ?? '' : '';
-
-        return (\strlen($there) === \strlen((string) $change->body) || \strlen($there) === \strlen((string) $change->bounded))
-            && \substr($there, -$change->payload) === \substr((string) $change->body, -$change->payload);
-    }
-
-    private function drop(string $key, string $kind, int $position): void
-    {
-        $drop = $this->database->statement(self::DROP);
-        $drop->bindValue(1, $key, \PDO::PARAM_LOB);
-        $drop->bindValue(2, $position, \PDO::PARAM_INT);
-        $drop->bindValue(3, Appending::NOBODY);
-        $drop->bindValue(4, $kind);
-        $drop->execute();
-        $this->dead += DeletedRows::weight($key);
-    }
-
-    private function apply(Change $change): ChangeResult
+    private function make(Change $change): ChangeResult
     {
         if (!$change->isOf($this->database->epoch)) {
             return new ChangeResult(false, -1);
         }
-        $key = $change->key;
-        [$end, $position, $writer, $kind, $expiry, $alive, $used] = $this->find($key);
-        $logged = $change->logged;
-        $isThere = $alive === 1 && ($expiry === 0 || $expiry >= Clock::now());
-        $known = 0;
-        if ($position > 0) {
-            $known = $position;
-            // A key's change in the journal must stay there.
-            $logged = true;
-        } elseif ($isThere) {
-            $known = -$position;
+        $row = $this->find($change->key);
+        $conflict = $this->conflict($change, $row);
+        if ($conflict !== null) {
+            return $conflict;
         }
+        [, $position, $writer, $kind, , $alive, $used] = $row;
+        $isThere = self::isThere($row);
+        $body = $change->body;
+        $isTooLarge = $body !== null && \strlen($body) > $this->budget >> 2;
+        // A key's change in the journal must stay there.
+        $isLogged = $change->logged || $position > 0;
+        if ($isLogged) {
+            $this->countAsOwn($change->writer);
+            $next = ++$this->end;
+            $this->database->counter->ring();
+        } else {
+            $next = 1 - $this->database->number('SELECT min(pos) FROM e WHERE pos < 0');
+        }
+        $row = $this->row($change, $isLogged ? $next : -$next, $isTooLarge ? null : $body, $isTooLarge ? 'x' : $change->kind);
+        $this->database->execute(self::PUT . self::ROW . self::OVER, $row, self::TYPES);
+        unset($this->guards[$change->key]);
+        if ($used === self::HELD || ($body[0] ?? '') === Change::HELD) {
+            $this->isAnyHeld = null;
+        }
+        $isDead = $body === null || $isTooLarge || self::isMarker($change->kind);
+        if ($isDead !== ($position !== 0 && ($alive === 0 || self::isMarker($kind)))) {
+            $this->dead += $isDead ? DeletedRows::weight($change->key) : -DeletedRows::weight($change->key);
+        }
+        if (\str_starts_with($change->key, 'f:')) {
+            $this->flags |= ChangeLog::FLUSHED;
+            if ($change->kind === 'm' && $body !== null) {
+                $this->flush = $next;
+            }
+        }
+        $known = $position > 0 ? $position : ($isThere ? -$position : 0);
+
+        return $isTooLarge
+            ? ChangeResult::refused()
+            : new ChangeResult(true, $next, $known === 0 ? '' : $writer, $known, $isThere ? $kind : '');
+    }
+
+    /**
+     * What is in a change's way, by the conditions that it carries; null: nothing.
+     *
+     * @param array{int, int, string, string, int, int, int} $row of its key
+     */
+    private function conflict(Change $change, array $row): ?ChangeResult
+    {
+        [$end, $position, $writer, $kind, , , $used] = $row;
+        $isThere = self::isThere($row);
+        $known = $position > 0 ? $position : ($isThere ? -$position : 0);
         if (
             ($known > $change->limit && ($change->strict || !$change->logged || $writer !== $change->writer))
             || ($used === self::HELD && $isThere && !$change->strict && $change->logged)
         ) {
-            return new ChangeResult(false, $known, $writer, 0, $kind, $this->record($key));
+            return new ChangeResult(false, $known, $writer, 0, $kind, $this->record($change->key));
         }
-        if ($known === 0 && $logged && $this->isForgotten($change->limit, $end, $change->strict ? '' : $change->writer)) {
+        if ($known === 0 && $change->logged && $this->isForgotten($change->limit, $end, $change->strict ? '' : $change->writer)) {
             return new ChangeResult(false, -1);
         }
         foreach ($change->guards as $guard => $limit) {
@@ -317,46 +365,29 @@ final class Writing
             [, $position, $who, $what] = $this->guards[$guard] ??= $this->find($guard);
             $last = \abs($position);
             if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end, $change->writer)) {
-                return new ChangeResult(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($key), $guard);
+                return new ChangeResult(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($change->key), $guard);
             }
         }
-        $body = $change->body;
-        $size = $body === null ? 0 : \strlen($body);
-        $tooLarge = $size > $this->budget >> 2;
-        if ($logged) {
-            $next = $end + 1;
-            $this->database->counter->ring();
-        } else {
-            $next = 1 - $this->database->number('SELECT min(pos) FROM e WHERE pos < 0');
-        }
-        $put = $this->database->statement(self::PUT);
-        $this->bind($put, $change, $logged ? $next : -$next, $tooLarge ? null : $body, $tooLarge ? 'x' : $change->kind);
-        $put->execute();
-        unset($this->guards[$key]);
-        $isDead = $body === null || $tooLarge || self::isMarker($change->kind);
-        if ($isDead !== ($position !== 0 && ($alive === 0 || self::isMarker($kind)))) {
-            $this->dead += $isDead ? DeletedRows::weight($key) : -DeletedRows::weight($key);
-        }
-        if ($isDead && $change->kind === 'm' && $body !== null && \str_starts_with($key, 'f:')) {
-            $this->flush = $next;
-        }
 
-        return $tooLarge
-            ? ChangeResult::refused()
-            : new ChangeResult(true, $next, $known === 0 ? '' : $writer, $known, $isThere ? $kind : '');
+        return null;
     }
 
-    private function bind(\PDOStatement $put, Change $change, int $position, ?string $body, string $kind): void
+    /** @param array{int, int, string, string, int, int, int} $row */
+    private static function isThere(array $row): bool
     {
-        $put->bindValue(1, $change->key, \PDO::PARAM_LOB);
-        $put->bindValue(2, $position, \PDO::PARAM_INT);
-        $put->bindValue(3, $change->writer);
-        $put->bindValue(4, $kind);
-        $put->bindValue(5, $change->body === null ? 0 : $change->expiry, \PDO::PARAM_INT);
-        $put->bindValue(6, ($body[0] ?? '') === Change::HELD ? self::HELD : 0, \PDO::PARAM_INT);
-        $put->bindValue(7, $body === null ? 0 : \crc32($body), \PDO::PARAM_INT);
-        $put->bindValue(8, $body, \PDO::PARAM_LOB);
-        $this->unchecked += 100 + \strlen($change->key) + \strlen((string) $body);
+        return $row[5] === 1 && ($row[4] === 0 || $row[4] >= Clock::now());
+    }
+
+    /** @return list<int|string|null> the columns, as PUT lists them */
+    private function row(Change $change, int $position, ?string $body, string $kind): array
+    {
+        $this->unchecked += DeletedRows::ROW + \strlen($change->key);
+        if ($body === null) {
+            return [$change->key, $position, $change->writer, $kind, 0, 0, 0, null];
+        }
+        $this->unchecked += \strlen($body);
+
+        return [$change->key, $position, $change->writer, $kind, $change->expiry, ($body[0] ?? '') === Change::HELD ? self::HELD : 0, \crc32($body), $body];
     }
 
     /**
@@ -365,13 +396,19 @@ final class Writing
      */
     private function find(string $key): array
     {
-        $find = $this->database->statement(self::FIND);
-        $find->bindValue(1, $key, \PDO::PARAM_LOB);
-        $find->execute();
-        /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
-        $row = $find->fetchAll(\PDO::FETCH_NUM)[0];
+        if (isset($this->waiting[$key]) && $this->end >= 0) {
+            [$change, $position] = $this->waiting[$key];
 
-        return $row[1] === null ? [$row[0], 0, '', '', 0, 0, 0] : $row;
+            return [$this->end, $position, $change->writer, $change->kind, $change->expiry, $change->body === null ? 0 : 1, 0];
+        }
+        /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
+        $row = $this->database->find(self::FIND, $key);
+        if ($this->end < 0) {
+            $this->end = $row[0];
+        }
+        $row[0] = $this->end;
+
+        return $row[1] === null ? [$this->end, 0, '', '', 0, 0, 0] : $row;
     }
 
     /**
@@ -395,12 +432,9 @@ final class Writing
 
     private function record(string $key): ?Record
     {
-        $peek = $this->database->statement(self::PEEK);
-        $peek->bindValue(1, $key, \PDO::PARAM_LOB);
-        $peek->execute();
-        /** @var list<array{?string, int, string, int}> $rows */
-        $rows = $peek->fetchAll(\PDO::FETCH_NUM);
-        [$body, $position, $writer, $expiry] = $rows[0] ?? [null, 0, '', 0];
+        /** @var array{?string, int, string, int}|false $row */
+        $row = $this->database->find(self::PEEK, $key);
+        [$body, $position, $writer, $expiry] = $row ?: [null, 0, '', 0];
 
         return $body === null || ($expiry !== 0 && $expiry < Clock::now())
             ? null

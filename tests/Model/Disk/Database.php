@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Disk;
 
-use Larder\Store\Sqlite\ChangeLog;
-
 /**
  * A database in write-ahead mode, and the bell beside it.
  *
@@ -20,11 +18,14 @@ final class Database extends FileSystem
     /** Complete frames that are not in the index yet. */
     private ?object $frames = null;
 
+    /** Bytes of the bell's first part, which holds the change log; here it is small. */
+    public const AREA = 256;
+
     /** @param object $current an Inside\Shelf */
     public function __construct(private object $current)
     {
-        $this->open('bell', 'w');
-        $this->write($this->open('tail', 'w'), 0, ChangeLog::header());
+        $header = \pack('NJJ', 0, self::AREA, 0);
+        $this->write($this->open('bell', 'w'), 0, \str_pad(\pack('N', \crc32($header)) . $header, self::AREA, "\0"));
     }
 
     public function kill(int $process): void
@@ -42,8 +43,8 @@ final class Database extends FileSystem
                 return $this->current->read(...$arguments);
             case 'db.begin':
                 return (bool) ($this->open[$process] = clone $this->current);
-            case 'db.mark':
-                return $this->open[$process]->mark;
+            case 'db.end':
+                return $this->open[$process]->end();
             case 'db.land':
                 $this->open[$process]->land(...$arguments);
 

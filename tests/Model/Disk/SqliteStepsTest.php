@@ -19,6 +19,10 @@ use PHPUnit\Framework\TestCase;
 final class SqliteStepsTest extends TestCase
 {
     private const STEPS = 'Tests\Model\Inside\SqliteSteps';
+    private const COUNTER = 'Store\Sqlite\ChangeCounter';
+
+    /** The change log is small, so that the states are. */
+    private const SMALL = [self::COUNTER => ['AREA = 1 << 20' => 'AREA = ' . Database::AREA]];
 
     private static ?Copy $copy = null;
 
@@ -31,7 +35,7 @@ final class SqliteStepsTest extends TestCase
     #[DataProvider('together')]
     public function testProcessesTogether(array $names, int $kills): void
     {
-        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(), $names, $kills));
+        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(self::SMALL), $names, $kills));
     }
 
     /** @return iterable<string, array{list<string>, int}> */
@@ -50,7 +54,7 @@ final class SqliteStepsTest extends TestCase
     #[DataProvider('appended')]
     public function testProcessesThatAppend(array $names, int $kills): void
     {
-        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(), $names, $kills, true));
+        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(self::SMALL), $names, $kills, true));
     }
 
     /** @return iterable<string, array{list<string>, int}> */
@@ -70,44 +74,35 @@ final class SqliteStepsTest extends TestCase
     public function testNothingCanBeTakenOutOfTheLog(array $mutations, array $names, int $kills): void
     {
         $this->expectException(Violation::class);
-        $this->check(new Copy($mutations), $names, $kills, true);
+        $this->check(new Copy(\array_merge_recursive($mutations, self::SMALL)), $names, $kills, true);
     }
 
     /** @return iterable<string, array{array<string, array<string, string>>, list<string>, int}> */
     public static function takenOutOfTheLog(): iterable
     {
-        $log = 'Store\Sqlite\ChangeLog';
-
         yield 'two append at the same place' => [
-            [$log => ['if (!\flock($file, \LOCK_EX | \LOCK_NB)) {' => 'if (false) {']],
+            [self::COUNTER => ['if (\flock($file, \LOCK_EX | \LOCK_NB)) { if ($this->size() === $size) {' => 'if (true) { if ($this->size() === $size) {']],
             ['appends', 'appends another'], 0,
         ];
+        yield 'a process appends what it knows nothing of' => [
+            [self::COUNTER => ['if ($this->size() === $size) {' => 'if (true) {']],
+            ['appends', 'marks'], 0,
+        ];
         yield 'half a record counts' => [
-            [$log => ['if (self::write($file, $end, $record) && self::write($file, self::GENERATION, \pack(\'J\', $end + \strlen($record)))) {' => 'if (self::write($file, self::GENERATION, \pack(\'J\', $end + \strlen($record))) && self::write($file, $end, $record)) {']],
+            [self::COUNTER => ['if (\fseek($file, $at) !== 0 || \fwrite($file, $record) !== \strlen($record) || \fseek($file, $this->size) !== 0 || \fwrite($file, $step) !== \strlen($step)) {'
+                => 'if (\fseek($file, $this->size) !== 0 || \fwrite($file, $step) !== \strlen($step) || \fseek($file, $at) !== 0 || \fwrite($file, $record) !== \strlen($record)) {']],
             ['appends', 'appends another'], 1,
         ];
         yield 'the log is not looked at' => [
-            [self::STEPS => ['&& $isEmpty && $token' => '&& $token', "\$this->changeLog->isSettled() || \$this->commit([]);" => '']],
+            [self::STEPS => ['if (($size & 3) === 0 && $token' => 'if (($size & 1) === 0 && $token', 'ChangeCounter::waits($size) ? $this->commit([], 1.0) : $this->tryToApply();' => '']],
             ['appends', 'follows twice'], 0,
-        ];
-        yield 'it is emptied although more was appended' => [
-            [$log => ['if (\bin2hex($generation) . ":$end" === $mark && ' => 'if (']],
-            ['appends another', 'sets'], 0,
-        ];
-        yield 'nobody notes how far it was applied' => [
-            [self::STEPS => ["Machine::step('db.land', \$late, \$mark);" => "Machine::step('db.land', \$late, '');"]],
-            ['appends another', 'sets'], 0,
         ];
         yield 'it is emptied before what was applied can be seen' => [
             [self::STEPS => [
-                "Machine::step('db.frames'); Machine::step('db.visible'); \$mark === null || \$this->changeLog->clear(\$mark);"
-                    => "\$mark === null || \$this->changeLog->clear(\$mark); Machine::step('db.frames'); Machine::step('db.visible');",
+                "Machine::step('db.frames'); Machine::step('db.visible'); \$this->counter->isLeftOdd() && \$this->changeLog->clear(\$this->end, 0);"
+                    => "\$this->counter->isLeftOdd() && \$this->changeLog->clear(\$this->end, 0); \$this->counter->unlock(); Machine::step('db.frames'); Machine::step('db.visible');",
             ]],
             ['sets', 'follows twice'], 1,
-        ];
-        yield 'a file that began anew is read from where the old one ended' => [
-            [$log => ["\str_starts_with(\$mark, \bin2hex(\$generation) . ':')" => "\$mark !== ''"]],
-            ['appends another', 'follows twice'], 0,
         ];
     }
 
@@ -116,7 +111,7 @@ final class SqliteStepsTest extends TestCase
     #[Group('long')]
     public function testManyProcessesTogether(array $names, int $kills): void
     {
-        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(), $names, $kills));
+        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(self::SMALL), $names, $kills));
     }
 
     /** @return iterable<string, array{list<string>, int}> */
@@ -135,24 +130,26 @@ final class SqliteStepsTest extends TestCase
     public function testNothingCanBeTakenOut(array $mutations, array $names, int $kills): void
     {
         $this->expectException(Violation::class);
-        $this->check(new Copy($mutations), $names, $kills);
+        $this->check(new Copy(\array_merge_recursive($mutations, self::SMALL)), $names, $kills);
     }
 
     /** @return iterable<string, array{array<string, array<string, string>>, list<string>, int}> */
     public static function taken(): iterable
     {
-        $even = 'if ($this->held && $finished && ($this->size & 1) === 1) { $this->grow(); }';
+        $odd = 'if (($this->size & 1) === 0 && !$this->growTo($this->size + 1)) {';
+        $even = '$this->growTo($this->sizeWhenEmpty());';
 
         yield 'the bell rings after the commit only' => [
-            ['Store\Sqlite\ChangeCounter' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => 'if (false) { if (!$this->grow()) {', $even => '$this->grow(); $this->grow();']],
+            [self::COUNTER => [$odd => 'if (false) {', 'if ($this->held && $this->isEmptied) {' => 'if ($this->held) {', $even => '$this->growTo($this->size + 1); $this->growTo($this->sizeWhenEmpty());'],
+                self::STEPS => ['$this->counter->isLeftOdd() && $this->changeLog->clear' => '$this->changeLog->clear']],
             ['sets', 'follows twice'], 1,
         ];
         yield 'the bell rings before the commit only' => [
-            ['Store\Sqlite\ChangeCounter' => ['if (($this->size & 1) === 0) { if (!$this->grow()) {' => '$this->grow(); $this->grow(); if (false) { if (!$this->grow()) {', $even => '']],
+            [self::COUNTER => [$odd => 'if (!$this->growTo($this->size + 4)) {', $even => '']],
             ['sets', 'follows twice'], 0,
         ];
         yield 'an odd bell is believed' => [
-            [self::STEPS => ['if (($size & 1) === 0 && $isEmpty && $token' => 'if ($isEmpty && $token', 'if (($size & 1) === 1) {' => 'if (false) {']],
+            [self::STEPS => ['if (($size & 3) === 0 && $token' => 'if ($token', 'if (!ChangeCounter::isSettled($size)) { ChangeCounter::waits' => 'if (ChangeCounter::waits($size)) { ChangeCounter::waits']],
             ['sets', 'follows twice'], 1,
         ];
         yield 'the bell is looked at after the database' => [
@@ -160,11 +157,11 @@ final class SqliteStepsTest extends TestCase
             ['sets', 'follows twice'], 0,
         ];
         yield 'what a killed writer left is not written over' => [
-            [self::STEPS => ["if (\$this->counter->isLeftOdd()) { Machine::step('db.begin'); Machine::step('db.frames'); Machine::step('db.visible'); }" => '']],
+            [self::STEPS => ["if (\$this->counter->hasWaiting() || \$this->counter->isLeftOdd()) { \$this->counter->ring();" => "if (\$this->counter->isLeftOdd() && \$changes === []) { \$this->changeLog->clear(0, 0); \$this->counter->unlock(); return []; } if (\$this->counter->hasWaiting()) { \$this->counter->ring();"]],
             ['sets', 'follows twice', 'recovers'], 1,
         ];
         yield 'nobody holds the lock' => [
-            ['Store\Sqlite\ChangeCounter' => ['if (!FileLock::take($file, $timeout)) { throw' => 'if (false) { throw']],
+            [self::COUNTER => ['if (!FileLock::take($file, $timeout)) { throw' => 'if (false) { throw']],
             ['counts', 'counts'], 0,
         ];
     }

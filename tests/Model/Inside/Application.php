@@ -9,11 +9,12 @@ use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Near\ApcuNear;
 use Larder\Near\StoreNear;
-use Larder\Request\PendingInvalidations;
+use Larder\Request\History;
 use Larder\Request\Request;
-use Larder\Request\RequestHistory;
 use Larder\Request\Space;
 use Larder\Request\Truth;
+use Larder\Store\Guard;
+use Larder\Store\PendingInvalidations;
 use Larder\System\FailureLog;
 use Larder\Tests\Model\Machine;
 use Psr\Log\NullLogger;
@@ -44,13 +45,13 @@ final class Application
         string $near,
         bool $cacheOnly = false,
         bool $forgets = false,
-        bool $appends = false,
+        bool $isLocal = false,
     ) {
         /** @var array<string, int> $must */
         $must = Machine::step('begin');
         $this->must = $must;
         $failureLog = new FailureLog(new NullLogger());
-        $truth = new Truth(new ShelfStore('truth', $forgets, $appends), 'truth', new PendingInvalidations(null), $failureLog, "own$process");
+        $truth = new Truth(new Guard('truth', new ShelfStore('truth', $forgets, $isLocal), null, $failureLog, new PendingInvalidations(null)), "own$process");
         $tier = match ($near) {
             'apcu' => new ApcuNear('n', "lock$server", 1 << 20),
             'store' => new StoreNear(new ShelfStore("near$server", false), 'n'),
@@ -81,7 +82,7 @@ final class Application
 
     public function isBounded(string $key): bool
     {
-        return $this->tiers->view->history->reference($this->space->entries . $key)[0] === RequestHistory::UNSURE;
+        return $this->tiers->view->history->reference($this->space->entries . $key)[0] === History::UNSURE;
     }
 
     /** A row as it is in the database now. */

@@ -65,6 +65,12 @@ final class Batch
         return $this->command('store', [$verb, $key, $value, $token]);
     }
 
+    /** This server has room. */
+    public function stored(int $number): string
+    {
+        return $this->replies[$number];
+    }
+
     public function increase(int $server, string $key, int $by): int
     {
         return $this->command('incr', [$key, $by]);

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\Store;
 use Larder\System\Failure;
@@ -21,15 +20,13 @@ final class Client
         $this->write(new Change($key, $body, $this->writer));
     }
 
-    /** The store takes it, to apply it later. */
+    /** A store that has just made another change may append this one, and apply it later. */
     public function append(string $key, string $body): void
     {
+        $this->set('first', 'vfirst');
         $change = new Change($key, $body, $this->writer);
-        if ($this->store instanceof Appending && $this->store->append($change)) {
-            Machine::step('appended', $key, $body);
-        } else {
-            $this->write($change);
-        }
+        $change->asks = false;
+        $this->write($change);
     }
 
     public function delete(string $key): void
@@ -96,20 +93,19 @@ final class Client
     {
         /** @var array<string, int> $promised */
         $promised = Machine::step('promised');
-        $appended = $this->appended();
         $this->look();
         /** @var array{array{string, int, string}, array<string, array{int, string}>} $near */
         $near = Machine::step('near');
         $copy = $near[1][$key] ?? null;
         $least = $promised[$key] ?? 0;
-        $copy === null || $this->meet($key, $copy[1], $appended);
+        $copy === null || Machine::step('met', $key, $copy[1]);
         if ($copy !== null && $copy[0] < $least) {
             Machine::step('violation', "a copy of $copy[0] where $least had returned before the request began");
         }
         if ($copy === null) {
             $view = $this->store->read([$key]);
             $record = $view->records[$key] ?? null;
-            $this->meet($key, $record->body ?? '', $appended);
+            Machine::step('met', $key, $record->body ?? '');
             if ($record !== null) {
                 if ($record->position < $least) {
                     Machine::step('violation', "a record of $record->position where $least had returned before the request began");
@@ -142,21 +138,6 @@ final class Client
         }
     }
 
-    /** @return array{array<string, list<string>>, array<string, list<string>>} by key: what had been appended by now, and what of that was changed since */
-    private function appended(): array
-    {
-        /** @var array{array<string, list<string>>, array<string, list<string>>} */
-        return $this->store instanceof Appending ? Machine::step('appendings') : [[], []];
-    }
-
-    /** @param array{array<string, list<string>>, array<string, list<string>>} $appended what had been when this request began */
-    private function meet(string $key, string $body, array $appended): void
-    {
-        if ($this->store instanceof Appending) {
-            Machine::step('met', $key, $body, $appended[0][$key] ?? [], $appended[1][$key] ?? []);
-        }
-    }
-
     private function look(): void
     {
         /** @var array{array{string, int, string}, mixed} $near */
@@ -168,14 +149,12 @@ final class Client
     /** @param ?int $seen position of what it was computed from */
     private function write(Change $change, ?int $seen = null): void
     {
-        $appended = $this->appended();
         try {
             $outcome = $this->store->write([$change])[0];
         } catch (Failure) {
             return;
         }
         if ($outcome->done) {
-            $this->store instanceof Appending && Machine::step('buried', $change->key, $appended[0][$change->key] ?? []);
             Machine::step('made', $change->key, $seen ?? $outcome->position, $outcome->position);
             Machine::step('returned', $change->key, $outcome->position, $change->kind);
         }

@@ -7,7 +7,7 @@ namespace Larder\Tests\Model\Inside;
 use Larder\Tests\Model\Machine;
 
 /**
- * In the place of Request\PendingInvalidations: each server has one list of keys, which outlives its processes. (What lies in
+ * In the place of Store\PendingInvalidations: each server has one list of keys, which outlives its processes. (What lies in
  * the file after a killed write, or when it is full, is for the tests of the real class.)
  */
 final class Pending

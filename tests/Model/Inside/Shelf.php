@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalIndex;
@@ -32,12 +31,6 @@ final class Shelf
     /** @var array<string, int> position of the newest marker that was forgotten, by sort */
     private array $floors = [];
 
-    /** @var list<Change> appended, and not applied yet */
-    private array $waiting = [];
-
-    /** How far the log of what waits has been applied, where it is a file beside this engine. */
-    public string $mark = '';
-
     /** Grows with whatever happens. */
     public int $news = 0;
 
@@ -48,7 +41,6 @@ final class Shelf
 
     public function since(string $epoch, int $position): JournalSlice
     {
-        $this->applyWaiting('');
         if ($epoch !== $this->epoch() || $position > $this->end) {
             return new JournalSlice($this->epoch(), $this->end, '', false);
         }
@@ -79,70 +71,29 @@ final class Shelf
      */
     public function write(array $changes): array
     {
-        $this->applyWaiting('');
-
         return \array_map(fn(Change $change): ChangeResult => $change->isOf($this->epoch()) ? $this->apply($change) : new ChangeResult(false, -1), $changes);
     }
 
-    /** Takes a change, as Store\Appending describes it. */
-    public function append(Change $change): bool
+    /** @param list<array{Change, int}> $changes that have been judged, each with its position */
+    public function land(array $changes): void
     {
-        if (!$change->isOf($this->epoch())) {
-            return false;
-        }
-        $this->waiting[] = $change;
-        $this->news++;
-
-        return true;
-    }
-
-    /** @param list<Change> $changes */
-    public function land(array $changes, string $mark): void
-    {
-        $this->waiting = $changes;
-        $this->applyWaiting('');
-        $this->mark = $mark;
-    }
-
-    /**
-     * Applies what waits: what is in the way of a judged change makes it a drop that nobody has signed.
-     *
-     * @return array<string, int> see Store\Appending::settle()
-     */
-    public function applyWaiting(string $writer): array
-    {
-        $settled = [];
-        $waiting = $this->waiting;
-        $this->waiting = [];
-        foreach ($waiting as $change) {
-            $guards = $change->body === null || $change->limit === Change::ALWAYS ? [] : \array_fill_keys(Markers::covering($change->key), $change->limit);
-            $outcome = $this->apply(new Change($change->key, $change->body, $change->writer, $change->limit, $change->expiry, $guards, kind: $change->kind));
-            $position = $outcome->done ? $outcome->position : 0;
-            if (!$outcome->done && $change->limit !== Change::ALWAYS && !self::isSame($change, $outcome)) {
-                $isBounded = $change->bounded !== null && $outcome->guard === null && ($outcome->kind === 's' || $outcome->kind === 'x');
-                $there = $outcome->record->body ?? '';
-                $held = $there !== '' && $there[0] === Change::HELD ? $there : null;
-                $body = $isBounded ? $change->bounded : $held;
-                $kind = $isBounded ? 's' : ($change->body === null ? 'd' : 'x');
-                $position = -$this->apply(new Change($change->key, $body, Appending::NOBODY, kind: $kind, strict: true))->position;
-            }
-            if ($change->writer === $writer) {
-                $settled[$change->key] = $position;
+        foreach ($changes as [$change, $position]) {
+            if ($position > $this->end) {
+                $this->end = $position - 1;
+                $this->apply(new Change($change->key, $change->body, $change->writer, expiry: $change->expiry, kind: $change->kind));
             }
         }
-
-        return $settled;
     }
 
-    private static function isSame(Change $change, ChangeResult $conflict): bool
+    public function end(): int
     {
-        return $change->bounded !== null && $conflict->kind === 's' && \substr($conflict->record->body ?? '', -$change->payload) === \substr((string) $change->body, -$change->payload);
+        return $this->end;
     }
 
     /** Loses everything, and begins anew with the lowest positions, as the worst engine would. */
     public function restart(): void
     {
-        $this->records = $this->log = $this->floors = $this->waiting = [];
+        $this->records = $this->log = $this->floors = [];
         $this->end = $this->version = 0;
         $this->epoch++;
         $this->news++;
@@ -172,15 +123,12 @@ final class Shelf
 
     public function key(): string
     {
-        $text = "$this->epoch $this->end $this->version $this->mark " . \implode(' ', $this->floors);
+        $text = "$this->epoch $this->end $this->version " . \implode(' ', $this->floors);
         foreach ($this->records as $key => $record) {
             $text .= "\n$key $record->position $record->writer $record->body";
         }
         foreach ($this->log as $change) {
             $text .= "\n" . \implode(' ', $change);
-        }
-        foreach ($this->waiting as $change) {
-            $text .= "\n+ $change->key $change->body $change->writer $change->limit $change->kind $change->bounded";
         }
 
         return $text;

@@ -4,21 +4,17 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\Appending;
-use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
+use Larder\Store\ReadsPosition;
 use Larder\Store\Snapshot;
 use Larder\System\Failure;
 use Larder\Tests\Model\Machine;
 
 /** A Shelf, reached by steps. It fails for a server that cannot reach it. */
-final class ShelfStore implements Appending
+final class ShelfStore implements ReadsPosition
 {
-    /** @var array<string, true> keys that this process has appended and not seen applied yet */
-    private array $late = [];
-
-    public function __construct(private readonly string $shelf, private readonly bool $forgets, private readonly bool $appends = false) {}
+    public function __construct(private readonly string $shelf, private readonly bool $forgets, private readonly bool $isLocal = false) {}
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
@@ -28,56 +24,31 @@ final class ShelfStore implements Appending
 
     public function read(array $keys): Snapshot
     {
-        foreach ($keys as $key) {
-            if (isset($this->late[$key])) {
-                $this->ask('settle', '');
-                $this->late = [];
-                break;
-            }
-        }
-
         /** @var Snapshot */
         return $this->ask('read', $keys, !$this->forgets);
     }
 
     public function write(array $changes): array
     {
-        /** @var non-empty-list<ChangeResult> $outcomes */
-        $outcomes = $this->ask('write', $changes);
-        $this->late = [];
-
-        return $outcomes;
+        /** @var non-empty-list<ChangeResult> */
+        return $this->ask('write', $changes);
     }
 
-    public function appends(): bool
+    public function readsPosition(): bool
     {
-        return $this->appends;
+        return $this->isLocal;
     }
 
-    public function append(Change $change): bool
-    {
-        if (!$this->appends || $this->ask('append', $change) !== true) {
-            return false;
-        }
-        $this->late[$change->key] = true;
+    public function beginView(): void {}
 
-        return true;
+    public function readOne(string $key): Snapshot
+    {
+        return $this->read([$key]);
     }
 
     public function position(string $key, string $epoch): ?int
     {
         return null;
-    }
-
-    public function settle(string $writer, array &$bounded = []): array
-    {
-        if (!$this->appends) {
-            return [];
-        }
-        $this->late = [];
-
-        /** @var array<string, int> */
-        return $this->ask('settle', $writer);
     }
 
     private function ask(string $call, mixed ...$arguments): mixed

@@ -4,44 +4,45 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Model\Inside;
 
-use Larder\Store\Appending;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Snapshot;
 use Larder\Store\Sqlite\ChangeCounter;
 use Larder\Store\Sqlite\ChangeLog;
+use Larder\Store\Store;
+use Larder\System\Failure;
 use Larder\Tests\Model\Machine;
 
 /**
- * The steps of Store\Sqlite\SqliteStore (since, read, append), Writing::commit() and Database::mend(), in their order,
- * around the real ChangeCounter and ChangeLog. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
+ * The steps of Store\Sqlite\SqliteStore (since, read) and Writing (append, commit), in their order, around the real
+ * ChangeCounter and ChangeLog. What SQLite does in between is the model's: a transaction sees one state, and a commit is two steps,
  * the frames in the write-ahead log and the index that makes them visible.
  */
-final class SqliteSteps implements Appending
+final class SqliteSteps implements Store
 {
     private readonly ChangeCounter $counter;
     private readonly ChangeLog $changeLog;
+    private int $size = -1;
+    private int $end = 0;
+
+    /** @var list<array{Change, int}> */
+    private array $waiting = [];
 
     public function __construct()
     {
         $this->counter = new ChangeCounter('bell');
-        $this->changeLog = new ChangeLog('tail');
+        $this->changeLog = new ChangeLog($this->counter);
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
-        if ($token !== '' && $epoch !== '') {
-            $isEmpty = $this->changeLog->isEmpty();
-            $size = $this->counter->size();
-            if (($size & 1) === 0 && $isEmpty && $token === $epoch . ':' . $size) {
-                return new JournalSlice($epoch, $position, $token, true);
-            }
-        }
-        $this->changeLog->isSettled() || $this->commit([]);
         $size = $this->counter->size();
-        if (($size & 1) === 1) {
-            $this->mend();
+        if (($size & 3) === 0 && $token !== '' && $token === $epoch . ':' . $size) {
+            return new JournalSlice($epoch, $position, $token, true);
+        }
+        if (!ChangeCounter::isSettled($size)) {
+            ChangeCounter::waits($size) ? $this->commit([], 1.0) : $this->tryToApply();
             $size = $this->counter->size();
         }
         /** @var JournalSlice $changes */
@@ -52,34 +53,48 @@ final class SqliteSteps implements Appending
 
     public function read(array $keys): Snapshot
     {
+        $size = $this->counter->size();
+        if ($size === $this->size) {
+            $this->waiting === [] || $this->commit([], 1.0);
+        } elseif (!ChangeCounter::isSettled($size)) {
+            $this->tryToApply();
+        }
+
         /** @var Snapshot */
         return Machine::step('db.read', $keys);
     }
 
     public function write(array $changes): array
     {
+        if (!isset($changes[1]) && $this->append($changes[0])) {
+            return [new ChangeResult(true, $this->end)];
+        }
+
         /** @var non-empty-list<ChangeResult> */
-        return $this->commit($changes);
+        return $this->commit($changes, 1.0);
     }
 
-    public function appends(): bool
+    private function append(Change $change): bool
     {
-        return true;
+        if ($this->size < 0 || $change->asks || !$this->counter->tryLockAt($this->size)) {
+            return false;
+        }
+        $this->size = -1;
+        if ($this->changeLog->append($change, $this->end + 1)) {
+            $this->size = $this->counter->size;
+            $this->waiting[] = [$change, ++$this->end];
+        }
+        $this->counter->release();
+
+        return $this->size >= 0;
     }
 
-    public function append(Change $change): bool
+    private function tryToApply(): void
     {
-        return $this->changeLog->append($change);
-    }
-
-    public function position(string $key, string $epoch): ?int
-    {
-        return null;
-    }
-
-    public function settle(string $writer, array &$bounded = []): array
-    {
-        return [];
+        try {
+            $this->commit([], 0.0);
+        } catch (Failure) {
+        }
     }
 
     /**
@@ -87,48 +102,38 @@ final class SqliteSteps implements Appending
      *
      * @return list<ChangeResult>
      */
-    private function commit(array $changes): array
+    private function commit(array $changes, float $timeout): array
     {
-        $this->counter->lock(1.0);
+        $this->counter->lock($timeout);
         Machine::step('db.begin');
-        $mark = null;
-        if (!$this->changeLog->isSettled()) {
-            $known = Machine::step('db.mark');
-            $waiting = $this->changeLog->read(\is_string($known) ? $known : '');
-            if ($waiting === null) {
+        $waiting = $this->waiting;
+        if ($this->counter->size !== $this->size) {
+            $waiting = $this->counter->hasWaiting() ? $this->changeLog->read() : [];
+            if ($waiting === null || (($this->counter->size & 3) === 0 && $this->changeLog->begin() === null)) {
                 Machine::step('violation', 'a log that nobody has damaged is given up');
 
                 return [];
             }
-            [$late, $mark] = $waiting;
-            if ($late !== []) {
-                $this->counter->ring();
-                Machine::step('db.land', $late, $mark);
-            }
         }
+        if ($this->counter->hasWaiting() || $this->counter->isLeftOdd()) {
+            $this->counter->ring();
+            Machine::step('db.land', $waiting);
+        }
+        $this->waiting = [];
         /** @var list<ChangeResult> $outcomes */
         $outcomes = Machine::step('db.change', $changes);
         foreach ($outcomes as $outcome) {
             $outcome->done && $this->counter->ring();
         }
+        $end = Machine::step('db.end');
+        $this->end = \is_int($end) ? $end : 0;
         Machine::step('db.frames');
         Machine::step('db.visible');
-        $mark === null || $this->changeLog->clear($mark);
+        $this->counter->isLeftOdd() && $this->changeLog->clear($this->end, 0);
         $this->counter->unlock();
+        $this->size = ($this->counter->size & 3) === 0 ? $this->counter->size : -1;
 
         return $outcomes;
-    }
-
-    private function mend(): void
-    {
-        if ($this->counter->tryLock()) {
-            if ($this->counter->isLeftOdd()) {
-                Machine::step('db.begin');
-                Machine::step('db.frames');
-                Machine::step('db.visible');
-            }
-            $this->counter->unlock();
-        }
     }
 
     public function now(): int

@@ -31,7 +31,7 @@ final class Mutants
 
         return [
             'a fill is stored over a change' => [
-                ['Request\Writer' => [
+                ['Request\Fills' => [
                     '$history->limit($key, $reference), $entry->expiry, $this->view->guards' => 'Change::ALWAYS, $entry->expiry, $this->view->guards',
                 ]],
                 ['reads and fills', 'writes and sets'], [0, 1], 'none', false,
@@ -57,7 +57,7 @@ final class Mutants
                 ['reads and sets', 'writes and sets', 'writes and sets'], [0, 0, 1], 'none', false,
             ],
             'what was computed from a value of bounded life is stored' => [
-                [$judge => ['$intent || $how === RequestHistory::UNSURE' => '$intent']],
+                [$judge => ['$intent || $how === History::UNSURE' => '$intent']],
                 ['reads and sets', 'writes and sets', 'reads, modifies, writes'], [0, 1, 1], 'none', false,
             ],
             'a bounded life never ends' => [
@@ -96,11 +96,11 @@ final class Mutants
 
         return [
             'a flush does not guard fills' => [
-                ['Request\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Request\Writer' => [$known => 'foreach ([$key, ...$entry->tags] as $each) {']],
+                ['Request\View' => [$guards => 'foreach ($entry->tags as $marker) { $guards'], 'Request\Fills' => [$known => 'foreach ([$key, ...$entry->tags] as $each) {']],
                 ['reads and fills', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'a tag does not guard fills' => [
-                ['Request\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Request\Writer' => [$known => 'foreach ([$key, ...$space->flushes] as $each) {']],
+                ['Request\View' => [$guards => 'foreach ($space->flushes as $marker) { $guards'], 'Request\Fills' => [$known => 'foreach ([$key, ...$space->flushes] as $each) {']],
                 ['fills tagged', 'writes, invalidates'], [0, 1], 'none', false,
             ],
             'a flush does not hide what was stored before' => [
@@ -116,7 +116,7 @@ final class Mutants
                 ['reads and fills', 'writes, flushes'], [0, 1], 'apcu', true,
             ],
             'a marker that was forgotten counts as none' => [
-                ['Request\View' => ['if ($position === 0 && $this->truth->store->forgets()) {' => 'if (false) {']],
+                ['Request\View' => ['if ($position === 0 && $this->truth->forgets()) {' => 'if (false) {']],
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', true, true,
             ],
             'a marker is made anew at zero' => [
@@ -128,7 +128,7 @@ final class Mutants
                 ['fills tagged', 'writes, invalidates', 'forgets the tag'], [0, 1], 'none', false, true,
             ],
             'a fill is judged before its markers are made anew' => [
-                ['Request\Writer' => [
+                ['Request\Fills' => [
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
                     'continue; } $changes[] = new Change(' => 'continue; } $this->view->precede($space, $entry); $changes[] = new Change(',
                 ]],
@@ -140,7 +140,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function own(): array
     {
-        $counts = ['Request\Writer' => [self::OWN => 'if (false) {']];
+        $counts = ['Request\Fills' => [self::OWN => 'if (false) {']];
         $mutants = [];
         foreach (['deletes', 'sets', 'flushes', 'invalidates'] as $change) {
             $mutants["a computation is stored over an own change: $change"] = [$counts, ["remembers; meanwhile $change", $change === 'invalidates' ? 'fills tagged' : 'reads and fills'], [0, 1], 'none', false];
@@ -156,8 +156,8 @@ final class Mutants
                 ['remembers; meanwhile another fails', 'writes and deletes'], [0, 1], 'none', false,
             ],
             'a fill is judged by the beginning of a computation after it' => [
-                ['Request\Writer' => [
-                    '$this->pending[$key] = [$space, $entry, $reference, $moment];' => '$this->pending[$key] = [$space, $entry, PHP_INT_MAX, $moment];',
+                ['Request\Fills' => [
+                    '$this->writes->pending[$key] = [$space, $entry, $reference, $moment];' => '$this->writes->pending[$key] = [$space, $entry, PHP_INT_MAX, $moment];',
                     'foreach ($fills as $key => [$space, $entry, $reference, $moment]) {' => 'foreach ($fills as $key => [$space, $entry, $reference, $moment]) { $reference = min($reference, $history->reference($key)[1]);',
                 ]],
                 ['fills; then a computation fails', 'writes and deletes'], [0, 1], 'none', false,
@@ -174,16 +174,16 @@ final class Mutants
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false, false, 1,
             ],
             'an intent ends without a change' => [
-                ['Request\Intents' => ['$this->writer->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->view->writer, logged: false)]) !== null;'],
+                ['Request\Intents' => ['$this->marks->takeAwayRecord($key, $record);' => '$this->truth->write([new Change($key, null, $this->view->writer, logged: false)]) !== null;'],
                     'Store\WriteConditions' => ["(\$record->body[0] ?? '') === Change::HELD" => 'false']],
                 ['intends, writes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a counter is stored without comparing' => [
-                ['Request\Writer' => ['$record->position ?? $snapshot->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
+                ['Request\Swaps' => ['$record->position ?? $snapshot->at, $next->expiry,' => 'Change::ALWAYS, $next->expiry,']],
                 ['increments', 'increments'], [0, 1], 'none', false,
             ],
             'a lease is given back before the value is stored' => [
-                ['Request\Writer' => [
+                ['Request\Fills' => [
                     'return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]) === 1;'
                         => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry, $reference, $moment]], []) === 1;',
                 ]],
@@ -215,11 +215,11 @@ final class Mutants
                 ['reads and fills', 'writes, flushes', 'begins anew'], [0, 1], 'apcu', true,
             ],
             'a fill of an epoch that is over is stored' => [
-                ['Request\Writer' => ['epoch: $epoch, ); $keys[] = $key;' => '); $keys[] = $key;']],
+                ['Request\Fills' => ['epoch: $epoch, ); $keys[] = $key;' => '); $keys[] = $key;']],
                 $fills, [0, 1], 'none', false,
             ],
             'a fill is stored in the epoch that asking for its tag has shown' => [
-                ['Request\Writer' => [
+                ['Request\Fills' => [
                     'epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;',
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
                     '$entry->expiry, $this->view->guards($space, $entry, $reference),' => '$entry->expiry, $this->view->precede($space, $entry) ? $this->view->guards($space, $entry, $reference) : [],',
@@ -227,19 +227,19 @@ final class Mutants
                 $tagged, [0, 1], 'none', false, true,
             ],
             'a set of an epoch that is over is stored' => [
-                ['Request\Writer' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,', '$change->epoch = $epoch;' => '']],
+                ['Request\Sets' => ['strict: $strict, epoch: $epoch,' => 'strict: $strict,', '$change->epoch = $epoch;' => '']],
                 ['reads and sets', 'writes and deletes', 'begins anew'], [0, 1], 'none', false,
             ],
             'the first change of a set is not judged' => [
-                ['Request\Writer' => ['$change->limit = $limit; $change->guards' => '$change->guards']],
+                ['Request\Sets' => ['$change->limit = $limit; $change->guards' => '$change->guards']],
                 ['reads and sets', 'writes and deletes'], [0, 1], 'none', false,
             ],
             'no flush is in the way of the first change of a set' => [
-                ['Request\Writer' => ['$change->guards = \array_fill_keys($markers, $limit);' => '']],
+                ['Request\Sets' => ['$change->guards = \array_fill_keys($markers, $limit);' => '']],
                 ['reads and sets', 'writes, flushes'], [0, 1], 'none', false,
             ],
             'an intent that is lost with its epoch counts as ended' => [
-                ['Request\Intents' => ['$done = $this->writer->invalidate([$key], $space); } $this->ended($key);' => '$done = true; } $this->ended($key);']],
+                ['Request\Intents' => ['$done = $this->marks->invalidate([$key], $space); } $this->ended($key);' => '$done = true; } $this->ended($key);']],
                 ['intends, writes', 'reads and fills', 'begins anew'], [0, 1], 'none', false,
             ],
             'the near tier goes on into another epoch' => [
@@ -261,13 +261,13 @@ final class Mutants
             ],
             'what is deleted in a transaction is deleted at once alone' => [
                 [$transaction => [
-                    '$told = $this->intend($key, $space);' => '$told = $this->writer->delete([$key], $space);',
-                    '$done = $this->writer->delete([$key], $space) && $done;' => '',
+                    '$told = $this->intend($key, $space);' => '$told = $this->deletes->delete([$key], $space);',
+                    '$done = $this->deletes->delete([$key], $space) && $done;' => '',
                 ]],
                 ['in a transaction: deletes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a flush in a transaction is done at once alone' => [
-                [$transaction => ['$done = $this->intend($marker, $space, true) && $done;' => '$done = $this->writer->mark([$marker]) && $done;']],
+                [$transaction => ['$done = $this->intend($marker, $space, true) && $done;' => '$done = (fn(): bool => $this->marks->mark([$marker]))->call($this->standing) && $done;']],
                 ['in a transaction: flushes', 'reads and fills'], [0, 1], 'none', false,
             ],
             'a marker of a dead writer counts as settled' => [
@@ -287,7 +287,7 @@ final class Mutants
                 ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what was set in a transaction is stored whatever came between' => [
-                [$transaction => ['$verdict = $this->writer->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->writer->set($key, $space, $entry);']],
+                [$transaction => ['$verdict = $this->sets->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->sets->set($key, $space, $entry);']],
                 ['in a transaction: reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
             ],
         ];
@@ -296,32 +296,36 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function failures(): array
     {
-        $truth = 'Request\Truth';
+        $guard = 'Store\Guard';
+        $named = [
+            $guard => ['private bool $isBusy = false;' => "private bool \$isBusy = false; public string \$own = '';", '$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->own;'],
+            'Request\Truth' => ['private readonly ?Watch $watch = null, ) {}' => 'private readonly ?Watch $watch = null, ) { $guard->own = $writer; }'],
+        ];
         $away = ['reads and fills', 'writes and deletes', 'is away'];
 
         return [
             'the truth is read before what is pending is applied' => [
-                [$truth => ['if (!$this->pending->pending()) {' => 'if (true) {']],
+                [$guard => ['if ($this->pending === null || !$this->pending->pending()) {' => 'if (true) {']],
                 $away, [0, 0], 'none', true,
             ],
             'the truth is read while another process applies what is pending' => [
-                [$truth => ['if ($applied) { $this->breaker->close();' => 'if (true) { $applied = true; $this->breaker->close();']],
+                [$guard => ['$applied === false && $this->failed(' => '$applied = $this->until === 0 && $applied !== null; false && $this->failed(', '$applied === true || $this->until' => '$applied !== null || $this->until']],
                 ['writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', true,
             ],
             'an invalidation that fails is not kept' => [
-                [$truth => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
+                [$guard => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
                 $away, [0, 1], 'none', true,
             ],
             'an invalidation is not kept while the truth is left alone' => [
-                [$truth => ['!$this->reachable()) { $this->keep($invalidated, $start);' => '!$this->reachable()) {']],
+                [$guard => ['!$this->isReachable()) { $this->keep($invalidated, $start);' => '!$this->isReachable()) {']],
                 $away, [0, 1], 'none', true,
             ],
             'a set that fails over a conflict is not kept' => [
-                [$truth => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
+                [$guard => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
                 ['reads, modifies, writes', 'writes and sets', 'is away'], [0, 1], 'none', true,
             ],
             'a flush that fails is not kept' => [
-                ['Request\Writer' => ['$markers, ), $markers);' => '$markers, ));']],
+                ['Request\Marks' => ['$markers, ), $markers);' => '$markers, ));']],
                 ['reads and fills', 'writes, flushes', 'is away'], [0, 1], 'none', true,
             ],
             'what is pending is forgotten before it is applied' => [
@@ -329,80 +333,45 @@ final class Mutants
                 $away, [0, 0], 'none', true,
             ],
             'what is pending is forgotten although it could not be applied' => [
-                [$truth => ['fn(array $keys) => $this->invalidate($keys, $writer)'
-                    => 'function (array $keys) use ($writer): void { try { $this->invalidate($keys, $writer); } catch (Failure) { } }']],
+                [$guard => ['fn(array $keys) => $this->put($store, Change::invalidations($keys, $writer))'
+                    => 'function (array $keys) use ($store, $writer): void { try { $this->put($store, Change::invalidations($keys, $writer)); } catch (Failure) { } }']],
                 $away, [0, 0], 'none', true,
             ],
             'what another request kept is applied under the name of this one' => [
-                [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;']],
+                $named,
                 $away, [0, 0], 'none', false,
             ],
             'a fill waits although the deletion after it failed, and is not judged by it' => [
-                [$truth => ['$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->writer;'], 'Request\Writer' => [
-                    '$waited[$key] = isset($this->pending[$key]); unset($this->pending[$key]);' => '$waited[$key] = isset($this->pending[$key]);',
-                    'foreach ($keys as $i => $key) { $this->gone($key, $space);' => 'foreach ($keys as $i => $key) { if ($outcomes !== null) { unset($this->pending[$key]); } $this->gone($key, $space);',
-                    self::OWN => 'if (false) {',
-                ]],
+                $named + ['Request\Deletes' => [
+                    '$waited[$key] = isset($this->writes->pending[$key]); unset($this->writes->pending[$key]);' => '$waited[$key] = isset($this->writes->pending[$key]);',
+                    'foreach ($keys as $i => $key) { $this->writes->gone($key, $space);' => 'foreach ($keys as $i => $key) { if ($outcomes !== null) { unset($this->writes->pending[$key]); } $this->writes->gone($key, $space);',
+                ], 'Request\Fills' => [self::OWN => 'if (false) {']],
                 ['fills, writes, deletes, lives on', 'is away'], [0], 'none', false,
             ],
         ];
     }
 
-    /** @return array<string, array{array<string, array<string, string>>, list<string>, string, bool, int}> of a truth tier that takes changes and judges them later: without the servers */
-    public static function log(): array
+    /** @return array<string, array{array<string, array<string, string>>, list<string>, string, bool, int}> of a truth tier in this process: without the servers */
+    public static function local(): array
     {
-        $shelf = 'Tests\Model\Inside\Shelf';
-        $writer = 'Request\Writer';
-        $since = 'public function since(string $epoch, int $position): JournalSlice { $this->applyWaiting(\'\');';
+        $sets = 'Request\Sets';
 
         return [
-            'a request begins before what waits is applied' => [
-                [$shelf => [$since => \str_replace('$this->applyWaiting(\'\');', '', $since)]],
-                ['reads and fills', 'writes and deletes'], 'apcu', true, 0,
-            ],
-            'a set is not judged when it is applied' => [
-                [$writer => ['$change->limit = $limit; $change->epoch' => '$change->epoch']],
+            'a set is not judged when it is tried first' => [
+                [$sets => ['$change->limit = $limit; $change->guards = \array_fill_keys($markers, $limit);' => '']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
             'no flush is in the way of a set' => [
-                [$shelf => ['\array_fill_keys(Markers::covering($change->key), $change->limit)' => '[]']],
+                [$sets => ['$change->guards = \array_fill_keys($markers, $limit);' => '']],
                 ['reads, modifies, writes', 'writes, flushes'], 'none', true, 0,
             ],
             'a set carries the position of now' => [
-                [$writer => ['$change->limit = $limit; $change->epoch' => '$this->view->renew(); $change->limit = $history->seen; $change->epoch']],
+                [$sets => ['$change->limit = $limit; $change->guards' => '$this->view->renew(); $change->limit = $history->seen; $change->guards']],
                 ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
             ],
-            'what is in the way of a set stays' => [
-                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS && !self::isSame($change, $outcome)) {' => 'if (false) {']],
-                ['reads, modifies, writes', 'writes and sets'], 'none', true, 0,
-            ],
-            'a delete that hides another change is signed by its writer' => [
-                [$shelf => ['$body, Appending::NOBODY, kind' => '$body, $change->writer, kind']],
+            'a delete that hides another change forgets it' => [
+                ['Request\Deletes' => ['$this->writes->noteForeign($key, $outcome->writer, $outcome->position);' => '', '$this->writes->noteForeign($key, $taken->writer, $taken->previous);' => '']],
                 ['writes, reads, deletes, sets', 'writes and sets'], 'none', false, 0,
-            ],
-            'a delete is not seen under an intent' => [
-                [$shelf => ['if (!$outcome->done && $change->limit !== Change::ALWAYS && !self::isSame($change, $outcome)) {' => 'if (!$outcome->done && $change->limit !== Change::ALWAYS && $outcome->kind !== \'i\') {']],
-                ['intends, writes, sets', 'writes and deletes'], 'none', false, 0,
-            ],
-            'a delete removes an intent' => [
-                [$shelf => ['new Change($change->key, $body, Appending' => 'new Change($change->key, null, Appending']],
-                ['intends, writes', 'writes, deletes, refreshes, fills'], 'none', false, 1,
-            ],
-            'a writer takes the outcome of another for its own' => [
-                [$shelf => ['if ($change->writer === $writer) {' => 'if (true) {']],
-                ['writes and sets', 'writes and sets'], 'apcu', false, 0,
-            ],
-            'a key that was dropped keeps its copies' => [
-                [$writer => ['$history->foreign($key, -$position, \'\'); $this->gone($key, $space);' => '$this->own($key, $space, -$position); $this->view->copyNear([[$key, $entry, -$position, -$position]], $epoch);']],
-                ['reads, modifies, writes', 'writes and sets'], 'apcu', true, 0,
-            ],
-            'a set after a miss takes the place of another for good' => [
-                [$shelf => ['$isBounded ? $change->bounded : $held' => '$isBounded ? $change->body : $held']],
-                ['reads and sets', 'writes and sets'], 'none', false, 0,
-            ],
-            'what was computed from a value of bounded life is not' => [
-                [$writer => [' || $how === RequestHistory::UNSURE' => '']],
-                ['reads and sets', 'writes and sets', 'reads, modifies, writes'], 'none', false, 0,
             ],
         ];
     }

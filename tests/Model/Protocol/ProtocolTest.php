@@ -19,7 +19,7 @@ use PHPUnit\Framework\TestCase;
 final class ProtocolTest extends TestCase
 {
     /** The locks of near tiers are no files here. */
-    private const DOUBLES = ['System\FileLock' => 'Lock', 'Request\PendingInvalidations' => 'Pending'];
+    private const DOUBLES = ['System\FileLock' => 'Lock', 'Store\PendingInvalidations' => 'Pending'];
 
     /** Requests in the middle of which the truth tier loses everything. */
     private const BEGINS_ANEW = [
@@ -158,8 +158,8 @@ final class ProtocolTest extends TestCase
      * @param list<string> $names
      * @param list<int>    $servers
      */
-    #[DataProvider('appended')]
-    public function testRequestsTogetherOverALog(array $names, array $servers, string $near, int $kills): void
+    #[DataProvider('local')]
+    public function testRequestsTogetherOverALocalEngine(array $names, array $servers, string $near, int $kills): void
     {
         foreach ([false, true] as $cached) {
             self::assertGreaterThan(10, $this->check($names, $servers, $near, $cached, $kills, null, false, false, true));
@@ -167,7 +167,7 @@ final class ProtocolTest extends TestCase
     }
 
     /** @return iterable<string, array{list<string>, list<int>, string, int}> */
-    public static function appended(): iterable
+    public static function local(): iterable
     {
         $core = ['reads and fills', 'reads and sets', 'writes and sets', 'reads, modifies, writes', 'writes and deletes', 'writes, reads, deletes, sets',
             'writes, deletes, fills', 'intends, writes, sets', 'writes, flushes'];
@@ -188,7 +188,7 @@ final class ProtocolTest extends TestCase
      * @param array<string, array<string, string>> $mutations
      * @param list<string>                         $names
      */
-    #[DataProviderExternal(Mutants::class, 'log')]
+    #[DataProviderExternal(Mutants::class, 'local')]
     public function testNothingCanBeTakenOutOfALog(array $mutations, array $names, string $near, bool $cached, int $kills): void
     {
         $servers = \array_fill(0, \count($names), 0);
@@ -305,7 +305,7 @@ final class ProtocolTest extends TestCase
         ?Copy $copy = null,
         bool $fine = false,
         bool $forgets = false,
-        bool $appends = false,
+        bool $isLocal = false,
     ): int {
         $requests = \array_intersect_key(Requests::all(), \array_flip($names));
         $requests = \array_map(static fn(string $name): \Closure => $requests[$name], \array_values(\array_intersect($names, \array_keys($requests))));
@@ -314,7 +314,7 @@ final class ProtocolTest extends TestCase
         // Nothing is computed twice, where nothing is deleted meanwhile.
         $computations = \array_unique($names) === ['remembers'] ? 1 : null;
 
-        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events, $fails, $appends))
+        return (new Scenario($requests, $servers, $near, $cached, $kills, $fine, $forgets, $computations, 20_000_000, $events, $fails, $isLocal))
             ->check($copy ?? self::$copy ??= new Copy(self::SHORTER, self::DOUBLES));
     }
 

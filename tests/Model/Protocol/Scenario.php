@@ -20,7 +20,7 @@ final class Scenario
      * @param bool                         $cached   something is in the cache before
      * @param list<\Closure(): void>       $events   what else happens meanwhile: Requests::events()
      * @param bool                         $fails    the truth tier may be away
-     * @param bool                         $appends  the truth tier takes changes and judges them later
+     * @param bool                         $isLocal  the truth tier is an engine in this process (Store\ReadsPosition)
      */
     public function __construct(
         private readonly array $requests,
@@ -34,7 +34,7 @@ final class Scenario
         private readonly int $most = 2_000_000,
         private readonly array $events = [],
         private readonly bool $fails = false,
-        private readonly bool $appends = false,
+        private readonly bool $isLocal = false,
     ) {}
 
     /**
@@ -104,7 +104,7 @@ final class Scenario
 
     private function request(Copy $copy, int $number, int $server): object
     {
-        return $copy->make('Tests\Model\Inside\Application', $number, $server, $this->near, false, $this->forgets, $this->appends);
+        return $copy->make('Tests\Model\Inside\Application', $number, $server, $this->near, false, $this->forgets, $this->isLocal);
     }
 
     /** @param \Closure(object): void $code */

@@ -222,14 +222,8 @@ final class Site implements World
             }
             $call === 'write' || $this->regained($process);
         }
-        if ($call === 'append') {
-            $isTaken = $shelf->append(...$arguments);
-            $isTaken && $this->told($process, $arguments[0]->key, $arguments[0]->kind);
-
-            return $isTaken;
-        }
         if ($call !== 'write') {
-            return $call === 'settle' ? $shelf->applyWaiting(...$arguments) : $shelf->$call(...$arguments);
+            return $shelf->$call(...$arguments);
         }
         $outcomes = $shelf->write(...$arguments);
         foreach ($name === 'truth' ? $arguments[0] : [] as $i => $change) {

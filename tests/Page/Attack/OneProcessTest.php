@@ -88,6 +88,6 @@ final class OneProcessTest extends AttackCase
             $this->get();
         } catch (\RuntimeException) {
         }
-        self::assertStringContainsString('RuntimeException', (string) (new Pages($this->cache))->mark('http://shop.example/'));
+        self::assertStringContainsString('RuntimeException', (string) (new Pages($this->cache))->notes()->mark('http://shop.example/'));
     }
 }

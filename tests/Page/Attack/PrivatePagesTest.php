@@ -243,6 +243,11 @@ final class PrivatePagesTest extends AttackCase
     #[TestWith(['X-User-Id'])]
     #[TestWith(['X-Session-Id'])]
     #[TestWith(['X-CSRFToken'])]
+    #[TestWith(['X-Bearer'])]
+    #[TestWith(['X-Employee-Id'])]
+    #[TestWith(['Eppn'])]
+    #[TestWith(['X-Access-Key'])]
+    #[TestWith(['X-Cart'])]
     #[TestWith(['DPoP'])]
     #[TestWith(['X-Shib-Uid'])]
     public function testAVisitorWhomAFieldIdentifies(string $name): void

@@ -132,7 +132,7 @@ final class ServersTest extends FilesCase
     {
         $file = "$this->static/state/applied";
         self::assertTrue($this->server('a')->set('no page', \random_bytes(8)));
-        $mark = $this->server('b')->journal()['mark'] ?? '';
+        $mark = $this->server('b')->internals()->journal()['mark'] ?? '';
         self::await(static fn(): bool => \is_file($file) && \file_get_contents($file) === $mark);
     }
 

@@ -244,7 +244,7 @@ final class TreeTest extends FilesCase
         $this->get('/a');
         $this->get('/b');
         // Of a server that knows nothing of this one's files.
-        $name = $this->cache->local() . '-trees';
+        $name = $this->cache->internals()->local() . '-trees';
         \rename($name, "$name-away");
         self::assertTrue((new PageCache($this->other()))->purge('/a'));
         \rename("$name-away", $name);
@@ -274,10 +274,10 @@ final class TreeTest extends FilesCase
         $group = $this->cache->group('page');
         $page = ['made' => \time(), 'age' => 0, 'life' => 3_600, 'status' => 200, 'headers' => ['Content-Type: text/html; charset=utf-8'], 'etag' => '', 'forms' => ['' => 4]];
         $tree = new Tree($group, $this->static);
-        $tree->publish($options, $group, 'http://shop.example/a', $page, 'page', $group->journalled('pa', 'menu'), static fn(): bool => false);
+        $tree->publish($options, $group, 'http://shop.example/a', $page, 'page', $group->internals()->journalled('pa', 'menu'), static fn(): bool => false);
 
         self::assertSame([], $this->all());
-        $tree->publish($options, $group, 'http://shop.example/a', $page, 'page', $group->journalled('pa', 'menu'), static fn(): bool => true);
+        $tree->publish($options, $group, 'http://shop.example/a', $page, 'page', $group->internals()->journalled('pa', 'menu'), static fn(): bool => true);
         self::assertCount(1, $this->files());
     }
 

@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store\Sqlite;
 
+use Larder\Store\Change;
 use Larder\Store\Sqlite\ChangeCounter;
+use Larder\Store\Sqlite\ChangeLog;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
@@ -18,6 +20,7 @@ final class ChangeCounterTest extends TestCase
     use Strict;
 
     protected const FORKS = true;
+    private const AREA = ChangeCounter::AREA;
 
     protected function tearDown(): void
     {
@@ -27,17 +30,21 @@ final class ChangeCounterTest extends TestCase
     public function testEvenOddEven(): void
     {
         $counter = $this->counter();
-        self::assertSame(0, $counter->size());
+        $log = new ChangeLog($counter);
+        self::assertSame(self::AREA, $counter->size());
         self::assertTrue($counter->lock(1.0));
         self::assertFalse((new ChangeCounter($this->directory . '/bell.x'))->tryLock());
         $counter->ring();
         $counter->ring();
-        self::assertSame(1, $counter->size());
+        self::assertSame(self::AREA + 1, $counter->size());
+        $log->clear(1, 0);
         $counter->unlock();
-        self::assertSame(2, $counter->size());
+        self::assertSame(self::AREA + 4, $counter->size());
         self::assertTrue($counter->tryLock());
         $counter->unlock();
-        self::assertSame(2, $counter->size(), 'Who has not rung has not changed anything.');
+        self::assertSame(self::AREA + 4, $counter->size(), 'Who has not rung has not changed anything.');
+        self::assertSame([1, 0], ChangeLog::state($this->directory . '/bell.x', self::AREA + 4));
+        self::assertNull(ChangeLog::state($this->directory . '/bell.x', self::AREA + 8));
     }
 
     public function testAnUnfinishedWriteLeavesItOdd(): void
@@ -45,30 +52,54 @@ final class ChangeCounterTest extends TestCase
         $counter = $this->counter();
         $counter->lock(1.0);
         $counter->ring();
-        $counter->unlock(false);
-        self::assertSame(1, $counter->size());
+        $counter->unlock();
+        self::assertSame(self::AREA + 1, $counter->size());
         self::assertTrue($counter->lock(1.0));
         self::assertTrue($counter->isLeftOdd());
         $counter->ring();
-        self::assertSame(1, $counter->size());
+        self::assertSame(self::AREA + 1, $counter->size());
+        (new ChangeLog($counter))->clear(1, 0);
         $counter->unlock();
-        self::assertSame(2, $counter->size());
+        self::assertSame(self::AREA + 4, $counter->size());
     }
 
-    public function testItGrowsAsAHoleFromAMegabyteOn(): void
+    public function testItTellsThatSomethingWaitsAndHowMuch(): void
+    {
+        $counter = $this->counter();
+        $log = new ChangeLog($counter);
+        $counter->lock(1.0);
+        $counter->unlock();
+        for ($i = 1; $i < 4; $i++) {
+            self::assertTrue($counter->tryLockAt($counter->size()));
+            self::assertTrue($log->append(new Change("k$i", 'v', 'aaaaaaaaaaaa'), $i));
+            $counter->release();
+            self::assertSame([self::AREA + 4 * $i - 2, true, $i], [$counter->size(), ChangeCounter::waits($counter->size()), $counter->steps(self::AREA)]);
+        }
+        self::assertFalse($counter->tryLockAt(self::AREA), 'Others have changed something since.');
+        $counter->lock(1.0);
+        $counter->ring();
+        self::assertSame(3, $counter->steps(self::AREA));
+        self::assertSame(['k1', 'k2', 'k3'], \array_map(static fn(array $waits): string => $waits[0]->key, $log->read() ?? []));
+    }
+
+    public function testItGrowsAsAHoleFromEightMegabytesOn(): void
     {
         $counter = $this->counter();
         $file = \fopen($this->directory . '/bell.x', 'r+');
         self::assertIsResource($file);
-        \ftruncate($file, (1 << 20) - 2);
+        \ftruncate($file, 8 * self::AREA - 4);
+        $log = new ChangeLog($counter);
         for ($i = 0; $i < 3; $i++) {
             $counter->lock(1.0);
             $counter->ring();
+            $log->clear(1, 0);
             $counter->unlock();
+            self::assertTrue($counter->tryLockAt($counter->size()) && $log->append(new Change('k', 'v', 'aaaaaaaaaaaa'), 1));
+            $counter->release();
         }
-        self::assertSame((1 << 20) + 4, $counter->size());
+        self::assertSame(8 * self::AREA + 10, $counter->size());
         \clearstatcache();
-        self::assertLessThanOrEqual(16, (\stat($this->directory . '/bell.x') ?: [])['blocks'] ?? \PHP_INT_MAX);
+        self::assertLessThanOrEqual(2080, (\stat($this->directory . '/bell.x') ?: [])['blocks'] ?? \PHP_INT_MAX);
     }
 
     public function testOneThatIsGoneStaysGone(): void
@@ -135,7 +166,7 @@ final class ChangeCounterTest extends TestCase
             $counter = new ChangeCounter($path);
             $counter->lock(1.0);
             $counter->ring();
-            $counter->unlock(false);
+            $counter->unlock();
             $odd = $counter->size();
             self::assertSame(1, $odd & 1);
             $heals = $this->heals();
@@ -149,7 +180,7 @@ final class ChangeCounterTest extends TestCase
             } else {
                 $this->store()->read(['k']);
             }
-            self::assertSame($odd + 1, $counter->size());
+            self::assertSame($odd + 3, $counter->size());
             self::assertSame($heals + 1, $this->heals(), 'With a commit over what may have been left behind.');
         }
     }
@@ -174,7 +205,7 @@ final class ChangeCounterTest extends TestCase
         $store = $this->store();
         $counter = new ChangeCounter($this->bellOf($store));
         $size = $counter->size();
-        $store->write([new \Larder\Store\Change('l', 'held', 'aaaaaaaaaaaa', 0, logged: false)]);
+        $store->write([new Change('l', 'held', 'aaaaaaaaaaaa', 0, logged: false)]);
         self::assertSame($size, $counter->size());
     }
 
@@ -189,7 +220,7 @@ final class ChangeCounterTest extends TestCase
 
     private function counter(): ChangeCounter
     {
-        \touch($this->directory . '/bell.x');
+        \file_put_contents($this->directory . '/bell.x', \str_pad(ChangeLog::first(0), self::AREA, "\0"));
 
         return new ChangeCounter($this->directory . '/bell.x');
     }

@@ -5,17 +5,24 @@ declare(strict_types=1);
 namespace Larder\Tests\Store\Sqlite;
 
 use Larder\Cache;
-use Larder\Store\Appending;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
+use Larder\Store\Sqlite\ChangeCounter;
 use Larder\Store\Sqlite\ChangeLog;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
-/** Changes that have left their process and wait to be written. */
+/**
+ * Changes that have left their process and wait to be applied. A log that a killed process has left torn, or that another
+ * program has cut or written over: no record is found inside what somebody stored, and no change that returned is lost
+ * unless the epoch ends.
+ */
 final class ChangeLogTest extends TestCase
 {
     use Directory;
@@ -25,7 +32,9 @@ final class ChangeLogTest extends TestCase
     protected const FORKS = true;
     private const A = 'aaaaaaaaaaaa';
     private const B = 'bbbbbbbbbbbb';
-    private const C = 'dddddddddddd';
+
+    /** Bytes of a log's header: what waits lies behind it. */
+    private const HEADER = 24;
 
     protected function tearDown(): void
     {
@@ -34,146 +43,56 @@ final class ChangeLogTest extends TestCase
 
     public function testOneReadsWhatOneHasAppended(): void
     {
-        $store = $this->store();
-        self::assertTrue($store->append(new Change('k', 'appended', self::A)));
+        $store = $this->warm();
+        $at = $store->read(['k'])->at;
+        self::assertSame($at + 1, $this->append($store, 'k', 'appended'));
         self::assertSame('appended', self::get($store, 'k'));
-        self::assertTrue($store->append(new Change('k', null, self::A, kind: 'd')));
-        self::assertNull(self::get($store, 'k'));
+        $this->append($this->warm($store), 'k', null);
+        self::assertSame(['warm', null], [self::get($store, 'warm'), self::get($store, 'k')]);
+        $this->append($this->warm($store), 'k', 'again');
+        self::assertSame('again', self::one($store, 'k'));
     }
 
     public function testWhoeverBeginsSeesIt(): void
     {
-        $this->store()->append(new Change('k', 'appended', self::A));
+        $this->append($this->warm(), 'k', 'appended');
         $other = $this->store();
         $changes = $other->since('', 0, '');
         self::assertSame('appended', self::get($other, 'k'));
-        self::assertTrue($this->changeLog()->isEmpty());
+        self::assertTrue(ChangeCounter::isSettled($this->counter()->size()));
 
-        $this->store()->append(new Change('k', null, self::B, kind: 'd'));
+        $writer = $this->warm();
+        $this->append($writer, 'k', 'appended and replaced', self::B);
+        $this->append($writer, 'k', null, self::B);
         $news = $other->since($changes->epoch, $changes->end, $changes->token);
-        self::assertSame([['k', $changes->end + 1, self::B, 'd']], $news->list);
+        self::assertSame([['warm', $changes->end + 1, self::A, 's'], ['k', $changes->end + 3, self::B, 'd']], $news->list);
         self::assertNull(self::get($other, 'k'));
-    }
 
-    public function testAKilledProcesssChangesStand(): void
-    {
-        self::put($this->store(), 'gone', 'old');
-        [$pid] = $this->fork(function (): void {
-            $store = $this->store();
-            $store->append(new Change('k', 'from the dead', self::A));
-            $store->append(new Change('gone', null, self::A, kind: 'd'));
-            \posix_kill((int) \getmypid(), \SIGKILL);
-        });
-        \pcntl_waitpid($pid, $status);
-        unset($this->children[$pid]);
-        $store = $this->store();
-        $store->since('', 0, '');
-        self::assertSame('from the dead', self::get($store, 'k'));
-        self::assertNull(self::get($store, 'gone'));
-    }
-
-    public function testChangesKeepTheirOrder(): void
-    {
-        [$a, $b] = [$this->store(), $this->store()];
-        $a->append(new Change('k', 'first', self::A));
-        $b->append(new Change('k', 'second', self::B));
-        self::put($a, 'l', 'third', self::A);
-        self::assertSame(['second', 'third'], [self::get($b, 'k'), self::get($b, 'l')]);
-
-        $b->append(new Change('k', 'fourth', self::B));
-        self::put($a, 'k', 'fifth', self::A);
-        $b->settle(self::B);
-        self::assertSame('fifth', self::get($b, 'k'));
-    }
-
-    /** A set that compares must meet what was appended before it. */
-    public function testWhatWaitsIsInTheWayOfAConditionalWrite(): void
-    {
-        [$a, $b] = [$this->store(), $this->store()];
-        $at = $a->write([new Change('k', 'old', self::A)])[0]->position;
-        $b->append(new Change('k', null, self::B, kind: 'd'));
-        $outcome = $a->write([new Change('k', 'from the old one', self::A, $at)])[0];
-        self::assertSame([false, self::B, 'd'], [$outcome->done, $outcome->writer, $outcome->kind]);
+        $this->append($this->warm(), 'k', 'last');
+        $running = $this->store();
+        $running->beginView();
+        self::assertSame('last', self::get($running, 'k'));
     }
 
     public function testAReadShowsWhatOthersHaveAppended(): void
     {
-        [$a, $b] = [$this->store(), $this->store()];
+        [$a, $b] = [$this->store(), $this->warm()];
         self::assertNull(self::get($a, 'k'));
-        $b->append(new Change('k', 'one', self::B));
+        $this->append($b, 'k', 'one');
         self::assertSame('one', self::get($a, 'k'));
-        $a->append(new Change('own', 'waits', self::A));
-        $b->append(new Change('k', 'two', self::B));
-        self::assertSame('two', self::get($a, 'k'));
-        $b->append(new Change('k', null, self::B, kind: 'd'));
-        self::assertNull(self::get($a, 'k'));
-    }
-
-    /** Otherwise each read after it would commit what nobody waits for. */
-    public function testOnesOwnChangeIsNoOthersAfterAnotherHasEmptiedTheLog(): void
-    {
-        [$a, $b] = [$this->store(), $this->store()];
-        self::put($a, 'k', 'old');
-        $log = $this->changeLog();
-        self::assertTrue($log->append(new Change('k', 'one', self::A)));
-        self::assertFalse($log->hasOthers());
-        $b->append(new Change('k', 'two', self::B));
-        self::assertTrue($log->hasOthers());
-        $a->settle(self::A);
-        self::assertTrue($log->isEmpty());
-        self::assertTrue($log->append(new Change('k', 'three', self::A)));
-        self::assertFalse($log->hasOthers());
-    }
-
-    public function testWhatLiesWhereOneHasAppendedIsReadOnceTheLogHasBegunAnew(): void
-    {
-        $a = $this->store();
-        self::assertTrue($a->append(new Change('k', 'one', self::A)));
-        $b = $this->store();
-        $b->since('', 0, '');
-        self::assertTrue($this->changeLog()->isEmpty());
-        self::assertTrue($b->append(new Change('l', 'two', self::B)));
-        $a->since('', 0, '');
-        self::assertSame(['one', 'two'], [self::get($a, 'k'), self::get($a, 'l')]);
-    }
-
-    public function testManyAreApplied(): void
-    {
-        $store = $this->store();
-        $store->write([new Change('held', 'i of b', self::B, kind: 'i'), new Change('held too', 'i of b', self::B, kind: 'i')]);
-        $at = $store->read(['held'])->at;
-        $expected = $positions = [];
-        for ($i = 0; $i < 300; $i++) {
-            $key = match ($i) {
-                100 => 'held', 101 => 'held too', default => "k$i",
-            };
-            $isJudged = $i !== 101;
-            self::assertTrue($store->append(new Change($key, $i % 3 === 0 ? null : "v$i", self::A, $isJudged ? $at : Change::ALWAYS, kind: $i % 3 === 0 ? 'd' : 's')));
-            $expected[$key] = match (true) {
-                $i === 100, $i === 101 => 'i of b', $i % 3 === 0 => null, default => "v$i",
-            };
-        }
-        $settled = $store->settle(self::A);
-        foreach ($expected as $key => $value) {
-            $record = $store->read([$key])->records[$key] ?? null;
-            self::assertSame($value, $record?->body, $key);
-            $value === null || $key === 'held too' || self::assertSame($record?->position, \abs($settled[$key]), $key);
-        }
-        self::assertSame([-($at + 101), 0], [$settled['held'], $settled['held too']]);
-        $snapshot = $store->read(['held']);
-        self::assertCount(299, $store->since($snapshot->epoch, $at, '')->list);
+        $this->append($this->warm($a), 'own', 'waits');
+        $this->append($this->warm($b), 'k', null);
+        self::assertSame([null, 'waits'], [self::get($a, 'k'), self::get($a, 'own')]);
     }
 
     /** The request has begun before, so it may go without. A process that is stopped while it writes must not stop readers. */
     public function testAReadDoesNotWaitForAWriterToApplyThem(): void
     {
         [$a, $b] = [new SqliteStore($this->directory, 8 << 20, 20.0), $this->store()];
-        $b->write([new Change('k', 'old', self::B)]);
+        self::put($b, 'k', 'old');
         self::assertSame('old', self::get($a, 'k'));
-        $b->append(new Change('k', 'new', self::B));
-        $lock = \fopen(\glob($this->directory . '/bell.*')[0] ?? '', 'r+');
-        self::assertIsResource($lock);
-        \flock($lock, \LOCK_EX);
+        $this->append($b, 'k', 'new');
+        $lock = $this->lock();
         $start = \hrtime(true);
         self::assertSame('old', self::get($a, 'k'));
         self::assertLessThan(10e9, \hrtime(true) - $start, 'not even for its time-out of 20 s');
@@ -181,183 +100,154 @@ final class ChangeLogTest extends TestCase
         self::assertSame('new', self::get($a, 'k'));
     }
 
-    public function testItSaysWhatBecameOfThem(): void
+    public function testAKilledProcesssChangesStand(): void
     {
-        [$a, $b] = [$this->store(), $this->store()];
-        $b->write([new Change('held', 'i', self::B, kind: 'i')]);
-        $a->append(new Change('k', 'one', self::A));
-        $a->append(new Change('k', 'two', self::A));
-        $a->append(new Change('held', 'never', self::A));
-        $settled = $a->settle(self::A);
-        self::assertSame(0, $settled['held'], 'nothing is stored over an intent');
-        self::assertSame('i', self::get($b, 'held'));
-        self::assertSame($settled['k'], $b->read(['k'])->records['k']->position);
-        self::assertSame([], $a->settle(self::A));
+        self::put($this->store(), 'gone', 'old');
+        [$pid] = $this->fork(function (): void {
+            $store = $this->warm();
+            $this->append($store, 'k', 'from the dead');
+            $this->append($store, 'gone', null);
+            \posix_kill((int) \getmypid(), \SIGKILL);
+        });
+        \pcntl_waitpid($pid, $status);
+        unset($this->children[$pid]);
+        $store = $this->store();
+        $store->since('', 0, '');
+        self::assertSame(['from the dead', null], [self::get($store, 'k'), self::get($store, 'gone')]);
     }
 
-    public function testItSaysNothingOfWhatAnotherWriterHasAppended(): void
+    public function testChangesKeepTheirOrder(): void
     {
-        [$a, $b] = [$this->store(), $this->store()];
-        $at = $b->read(['l'])->at;
-        $a->append(new Change('k', 'from a', self::A));
-        $b->append(new Change('k', 'from b', self::B));
-        self::assertSame($at + 1, $a->settle(self::A)['k']);
-        $b->append(new Change('k', 'from b again', self::B));
-        self::assertSame([], $a->settle(self::A));
+        [$a, $b] = [$this->warm(), $this->store()];
+        $this->append($a, 'k', 'first');
+        self::put($b, 'k', 'second', self::B);
+        $this->append($b, 'k', 'third', self::B);
+        self::put($a, 'l', 'fourth');
+        self::assertSame(['third', 'fourth'], [self::get($b, 'k'), self::get($b, 'l')]);
     }
 
-    /** Whoever applies another process's change of a key must not copy its own value at that position. */
-    #[RequiresPhpExtension('apcu')]
-    public function testANearTierHasNoValueOfAnotherPosition(): void
+    public function testManyAreApplied(): void
     {
-        \apcu_clear_cache();
-        $open = fn(): Cache => Cache::open(['dsn' => "sqlite://$this->directory", 'near' => 'apcu'])->group('kept', true);
-        [$one, $other] = [$open(), $open()];
-        $one->set('k', 'old');
-        // This request applies the first one's change, before the second change is appended.
-        $open()->get('l');
-        $other->refresh();
-        $other->set('k', 'new');
-        $one->commit();
-        self::assertSame('new', $open()->get('k'));
+        $store = $this->warm();
+        $at = $store->read(['warm'])->at;
+        $expected = $positions = [];
+        for ($i = 0; $i < 300; $i++) {
+            $body = $i % 3 === 0 ? null : "v$i";
+            $result = $store->write([self::change("k$i", $body)])[0];
+            self::assertSame([true, $at + $i + 1], [$result->done, $result->position]);
+            $expected["k$i"] = $body;
+        }
+        $changes = $this->store()->since($store->read(['warm'])->epoch, $at, '');
+        self::assertSame(\range($at + 1, $at + 300), \array_column($changes->list, 1));
+        foreach ($expected as $key => $value) {
+            self::assertSame($value, self::get($store, $key), $key);
+        }
     }
 
-    public function testAJudgedSetIsMadeWhereNobodyIsInItsWay(): void
+    public function testItIsMadeWhereNobodyIsInItsWay(): void
     {
         [$a, $b] = [$this->store(), $this->store()];
-        $at = $b->write([new Change('e::k', 'old', self::B)])[0]->position;
-        // Its writer need not know of changes of other keys.
-        $b->write([new Change('e::l', 'other', self::B)]);
-        $a->append(new Change('e::k', 'one', self::A, $at));
-        $a->append(new Change('e::k', 'two', self::A, $at));
-        self::assertGreaterThan(0, $a->settle(self::A)['e::k']);
+        $at = self::put($a, 'e::k', 'old', self::B);
+        // Its writer need not know of changes of other keys, nor of its own.
+        self::put($b, 'e::l', 'other', self::B);
+        self::put($a, 'e::m', 'own');
+        $this->append($a, 'e::k', 'one', limit: $at, guards: ['f:' => $at]);
+        $this->append($a, 'e::k', 'two', limit: $at, guards: ['f:' => $at]);
         self::assertSame('two', self::get($b, 'e::k'));
     }
 
     /** @param \Closure(SqliteStore): mixed $meanwhile */
     #[DataProvider('inTheWay')]
-    public function testAJudgedSetIsDroppedWhereAnotherChangeIsInItsWay(\Closure $meanwhile): void
+    public function testNothingIsMadeWhereSomethingIsInItsWay(\Closure $meanwhile, string $stands): void
     {
-        [$a, $b, $c] = [$this->store(), $this->store(), $this->store()];
-        $at = $b->write([new Change('e::k', 'old', self::A)])[0]->position;
+        [$a, $b] = [$this->store(), $this->store()];
+        $at = self::put($b, 'e::k', 'old');
         $meanwhile($b);
-        $a->append(new Change('e::k', 'from the old one', self::A, $at));
-        $a->append(new Change('e::k', 'again', self::A, $at));
-        $settled = $a->settle(self::A);
-        self::assertLessThan(0, $settled['e::k']);
-        self::assertNull(self::get($c, 'e::k'));
-        $conflict = $a->write([new Change('e::k', 'and again', self::A, $at)])[0];
-        self::assertSame([false, -$settled['e::k'], Appending::NOBODY, 'x'], [$conflict->done, $conflict->position, $conflict->writer, $conflict->kind]);
+        self::put($a, 'e::m', 'own');
+        foreach (['from the old one', null] as $body) {
+            $result = $a->write([self::change('e::k', $body, limit: $at, guards: ['f:' => $at])])[0];
+            self::assertSame([false, true, self::B], [$result->done, $result->position > $at, $result->writer]);
+            self::assertSame($stands, (string) self::get($this->store(), 'e::k'));
+        }
     }
 
-    /** @return iterable<string, array{\Closure(SqliteStore): mixed}> */
+    /** @return iterable<string, array{\Closure(SqliteStore): mixed, string}> what another did meanwhile, and what stands */
     public static function inTheWay(): iterable
     {
-        yield 'a set' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'newer', self::B)])];
-        yield 'a delete' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', null, self::B, kind: 'd')])];
-        yield 'a set that waits' => [static fn(SqliteStore $b): bool => $b->append(new Change('e::k', 'newer', self::B))];
-        yield 'a delete that waits' => [static fn(SqliteStore $b): bool => $b->append(new Change('e::k', null, self::B, $b->read(['e::k'])->at, kind: 'd'))];
-        yield 'a flush' => [static fn(SqliteStore $b): array => $b->write([new Change('f:', 'm', self::B, kind: 'm')])];
+        $does = static fn(string $key, ?string $body, string $kind = 's'): \Closure => static fn(SqliteStore $b): ChangeResult => $b->write([self::change($key, $body, self::B, kind: $kind)])[0];
+        yield 'a set' => [$does('e::k', 'newer'), 'newer'];
+        yield 'a delete' => [$does('e::k', null, 'd'), ''];
+        yield 'a flush' => [$does('f:', 'm', 'm'), 'old'];
+        yield 'an intent' => [$does('e::k', 'i of b', 'i'), 'i of b'];
     }
 
-    public function testADeleteSignsWhatItHidesAsNobodys(): void
+    /** However long it has stood, and whatever the writer knows. */
+    public function testNothingIsStoredOverAnIntent(): void
     {
         [$a, $b] = [$this->store(), $this->store()];
-        $at = $b->write([new Change('k', 'old', self::B), new Change('l', 'old', self::B)])[1]->position;
-        $b->append(new Change('k', 'hidden', self::B, $at));
-        $a->append(new Change('k', null, self::A, $at, kind: 'd'));
-        $a->append(new Change('l', null, self::A, $at, kind: 'd'));
-        $list = $b->since($this->epoch($b), $at, '')->list;
-        self::assertSame([['k', Appending::NOBODY, 'd'], ['l', self::A, 'd']], \array_map(static fn(array $change): array => [$change[0], $change[2], $change[3]], $list));
+        $at = self::put($b, 'e::k', 'i of b', self::B, 'i');
+        self::put($b, 'e::l', 'other', self::B);
+        self::put($a, 'e::m', 'own');
+        self::assertFalse($a->write([self::change('e::k', 'over it')])[0]->done);
+        // Another key may be changed, and the intent by who has read it.
+        $this->append($this->warm($a), 'e::n', 'beside it');
+        self::assertTrue($a->write([new Change('e::k', null, self::A, $at, kind: 'd', strict: true)])[0]->done);
+        $this->append($a, 'e::k', 'after it');
+        self::assertSame('after it', self::get($b, 'e::k'));
     }
 
-    public function testADeleteUnderAnIntentIsAChangeAndLeavesTheIntent(): void
+    public function testAProcessCommitsAgainAfterAnothersChange(): void
     {
-        [$a, $b] = [$this->store(), $this->store()];
-        $at = $b->write([new Change('k', 'i of b', self::B, kind: 'i')])[0]->position;
-        $a->append(new Change('k', null, self::A, $at, kind: 'd'));
-        $a->settle(self::A);
-        $record = $b->read(['k'])->records['k'];
-        self::assertSame(['i of b', $at + 1, Appending::NOBODY], [$record->body, $record->position, $record->writer]);
+        [$a, $b] = [$this->warm(), $this->store()];
+        self::put($b, 'e::k', 'newer', self::B);
+        self::assertTrue($a->write([self::change('e::l', 'committed')])[0]->done);
+        self::assertTrue(ChangeCounter::isSettled($this->counter()->size()));
+        $this->append($a, 'e::l', 'appended');
     }
 
-    public function testEachIsAppliedOnceAlsoIfTheFileDidNotBeginAnew(): void
+    public function testWhoeverCannotLockItWaits(): void
     {
-        [$a, $b] = [$this->store(), $this->store()];
-        $a->append(new Change('k', null, self::A, kind: 'd'));
-        $file = $this->file();
-        $waiting = (string) \file_get_contents($file);
-        $a->settle(self::A);
-        // As if the one who applied it had been killed before the file began anew.
-        \file_put_contents($file, $waiting);
-        self::put($b, 'k', 'later', self::B);
-        self::put($b, 'l', 'later', self::B);
-        self::assertSame('later', self::get($this->store(), 'k'));
-    }
-
-    public function testWhatAKilledProcessLeftInTheMiddleIsPassedOver(): void
-    {
-        $store = $this->store();
-        $store->append(new Change('first', '1', self::A));
-        foreach ([7, 20] as $bytes) {
-            // Half a record, as long as this.
-            \file_put_contents($this->file(), "\nLt3" . \str_repeat("\0", $bytes), \FILE_APPEND);
-            $store->append(new Change("after $bytes", "\nLt3 in a value", self::A));
+        $store = $this->warm();
+        $lock = $this->lock();
+        try {
+            $store->write([self::change('k', 'two')]);
+            self::fail('Somebody else is writing.');
+        } catch (\Larder\System\Failure $failure) {
+            self::assertStringContainsString('another process', $failure->getMessage());
         }
-        $other = $this->store();
-        $other->since('', 0, '');
-        self::assertSame(['1', "\nLt3 in a value", "\nLt3 in a value"], [self::get($other, 'first'), self::get($other, 'after 7'), self::get($other, 'after 20')]);
-        self::assertTrue($this->changeLog()->isEmpty());
-    }
-
-    public function testWhoeverCannotLockItWrites(): void
-    {
-        $store = $this->store();
-        $store->append(new Change('k', 'one', self::A));
-        $file = \fopen($this->file(), 'r+');
-        self::assertIsResource($file);
-        \flock($file, \LOCK_EX);
-        self::assertFalse($store->append(new Change('k', 'two', self::A)));
-        // And what is whole is read, though somebody may be appending.
-        $other = $this->store();
-        $other->since('', 0, '');
-        self::assertSame('one', self::get($other, 'k'));
-        \flock($file, \LOCK_UN);
-        self::assertTrue($store->append(new Change('k', 'three', self::A)));
+        \flock($lock, \LOCK_UN);
+        $this->append($this->warm($store), 'k', 'three');
         self::assertSame('three', self::get($store, 'k'));
     }
 
-    public function testAnEpochTakesItsTailAlong(): void
+    public function testEachIsAppliedOnceAlsoIfItsApplierDiedBeforeItEmptiedTheLog(): void
     {
-        $store = $this->store();
-        $store->append(new Change('k', 'old', self::A));
+        [$a, $b] = [$this->warm(), $this->store()];
+        $this->append($a, 'k', null);
+        $waiting = (string) \file_get_contents($this->file());
+        $b->since('', 0, '');
+        // With the odd size that the dead one leaves.
+        \file_put_contents($this->file(), $waiting . '.');
+        self::put($b, 'k', 'later', self::B);
+        self::put($b, 'l', 'later', self::B);
+        self::assertSame('later', self::get($this->store(), 'k'));
+        self::assertTrue(ChangeCounter::isSettled($this->counter()->size()));
+    }
+
+    public function testAnEpochTakesItsLogAlong(): void
+    {
+        $store = $this->warm();
+        $this->append($store, 'k', 'old');
         \unlink($this->directory . '/larder.db');
-        \array_map(\unlink(...), \glob($this->directory . '/bell.*') ?: []);
+        \unlink($this->file());
         $other = $this->store();
         $other->since('', 0, '');
         self::assertNull(self::get($other, 'k'));
-        self::assertCount(1, \glob($this->directory . '/tail.*') ?: []);
-        self::assertFalse($store->append(new Change('l', 'into nothing', self::A)));
+        self::assertTrue($store->write([self::change('l', 'into the new one')])[0]->done);
+        self::assertSame('into the new one', self::get($other, 'l'));
     }
 
-    public function testAnEpochEndsWithoutItsTail(): void
-    {
-        $store = $this->store();
-        $store->append(new Change('k', 'old', self::A));
-        $other = $this->store();
-        $slice = $other->since('', 0, '');
-        self::assertSame('old', self::get($other, 'k'));
-        $store->append(new Change('k', 'new', self::A));
-        \unlink($this->file());
-        $late = $this->store();
-        self::assertNull(self::get($late, 'k'));
-        foreach ([$other, $store] as $running) {
-            self::assertNotSame($slice->epoch, $running->since($slice->epoch, $slice->end, $slice->token)->epoch);
-            self::assertNull(self::get($running, 'k'));
-        }
-    }
-
-    public function testWhatWasAppendedInADirectoryThatWasMovedAwayIsRemovedInItsPlace(): void
+    public function testWhatIsWrittenAfterTheDirectoryWasMovedAwayIsRemovedInItsPlace(): void
     {
         $directory = new TemporaryDirectory();
         $source = ['dsn' => 'sqlite://' . $directory->file('cache'), 'near' => 'none'];
@@ -382,113 +272,272 @@ final class ChangeLogTest extends TestCase
 
     public function testAChildDoesNotAppendOverItsParentsLock(): void
     {
-        $store = $this->store();
-        $store->append(new Change('parent', '1', self::A));
+        $store = $this->warm();
+        $this->append($store, 'parent', '1');
         $results = $this->inProcesses(3, static function (int $i) use ($store): bool {
-            $change = new Change("child $i", '1', "cccccccccc0$i");
+            \Larder\System\Process::id();
 
-            return ($store->append($change) || $store->write([$change])[0]->done) && self::get($store, 'parent') === '1';
+            return $store->write([self::change("child $i", '1', "cccccccccc0$i")])[0]->done && self::get($store, 'parent') === '1';
         });
         self::assertSame([true, true, true], $results);
         $store->since('', 0, '');
         self::assertCount(4, $store->read(['parent', 'child 0', 'child 1', 'child 2'])->records);
     }
 
-    public function testLargeValuesAreWritten(): void
+    #[TestWith([64 << 20, ChangeLog::LONGEST_BODY, true])]
+    #[TestWith([64 << 20, ChangeLog::LONGEST_BODY + 1, false])]
+    #[TestWith([1 << 20, 2048, true])]
+    #[TestWith([1 << 20, 2049, false])]
+    public function testLargeValuesAreCommitted(int $budget, int $bytes, bool $waits): void
     {
-        $store = new SqliteStore($this->directory, 64 << 20, 1.0);
-        self::assertTrue($store->append(new Change('k', \str_repeat('x', ChangeLog::LONGEST_BODY), self::A)));
-        self::assertFalse($store->append(new Change('k', \str_repeat('x', ChangeLog::LONGEST_BODY + 1), self::A)));
-        // 4 MB of them may wait.
-        self::assertFalse($this->store()->append(new Change('k', \str_repeat('x', 16_385), self::A)));
+        $store = new SqliteStore($this->directory, $budget, 1.0);
+        self::put($store, 'warm', 'warm');
+        self::assertTrue($store->write([self::change('k', \str_repeat('x', $bytes))])[0]->done);
+        self::assertSame($waits, ChangeCounter::waits($this->counter()->size()));
+        self::assertSame($bytes, \strlen((string) self::get($this->store(), 'k')));
     }
 
-    /** @param \Closure(SqliteStore): mixed $meanwhile */
-    #[DataProvider('afterAMiss')]
-    public function testASetAfterAMissIsJudgedAsTheTableOfConflictsSays(\Closure $meanwhile, ?string $expected, string $writer): void
+    public function testTornAnywhereNothingInAValuePassesForAChange(): void
     {
-        [$a, $b, $c] = [$this->store(), $this->store(), $this->store()];
-        $at = $b->read(['e::k'])->at;
-        $meanwhile($b);
-        $a->append(self::afterMiss('e::k', 'head', 'later', 'value', $at));
-        $bounded = [];
-        $settled = $a->settle(self::A, $bounded)['e::k'];
-        self::assertSame($expected === 'latervalue', isset($bounded['e::k']));
-        $record = $c->read(['e::k'])->records['e::k'] ?? null;
-        self::assertSame([$expected, $writer], [$record?->body, $record->writer ?? '']);
-        self::assertSame($writer === self::A ? $record?->position : ($writer === self::B ? 0 : -$c->read(['e::k'])->at), $settled);
+        $this->tear(5);
     }
 
-    /** @return iterable<string, array{\Closure(SqliteStore): mixed, ?string, string}> what another did meanwhile, and what stands then */
-    public static function afterAMiss(): iterable
+    #[Group('long')]
+    public function testTornAfterEachByteNothingInAValuePassesForAChange(): void
     {
-        yield 'nothing' => [static fn(): null => null, 'headvalue', self::A];
-        yield 'a change of another key' => [static fn(SqliteStore $b): array => $b->write([new Change('e::l', 'other', self::B)]), 'headvalue', self::A];
-        yield 'the same value' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'HEADvalue', self::B)]), 'HEADvalue', self::B];
-        yield 'the same value, for a short time' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'LATERvalue', self::B)]), 'LATERvalue', self::B];
-        yield 'the same value that waits' => [static fn(SqliteStore $b): bool => $b->append(new Change('e::k', 'HEADvalue', self::B)), 'HEADvalue', self::B];
-        yield 'another value' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'HEADother', self::B)]), 'latervalue', Appending::NOBODY];
-        yield 'a longer value with the same end' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'HEADanothervalue', self::B)]), 'latervalue', Appending::NOBODY];
-        yield 'another value that waits' => [static fn(SqliteStore $b): bool => $b->append(self::afterMiss('e::k', 'HEAD', 'LATER', 'other', 0, self::B)), 'latervalue', Appending::NOBODY];
-        yield 'a set that was dropped' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', null, self::B, kind: 'x')]), 'latervalue', Appending::NOBODY];
-        yield 'a delete' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', null, self::B, kind: 'd')]), null, ''];
-        yield 'a flush' => [static fn(SqliteStore $b): array => $b->write([new Change('f:', 'm', self::B, kind: 'm')]), null, ''];
-        yield 'an intent' => [static fn(SqliteStore $b): array => $b->write([new Change('e::k', 'i of b', self::B, kind: 'i')]), 'i of b', Appending::NOBODY];
+        $this->tear(1);
     }
 
-    private static function afterMiss(string $key, string $head, string $bounded, string $payload, int $limit, string $writer = self::A): Change
+    private function tear(int $step): void
     {
-        $change = new Change($key, $head . $payload, $writer, $limit);
-        $change->bounded = $bounded . $payload;
-        $change->payload = \strlen($payload);
+        for ($cut = 1, $last = 1; $cut <= $last; $cut += $step) {
+            $store = $this->store();
+            self::put($store, 'gone', 'old');
+            $this->append($store, 'before', "b$cut");
+            $whole = (string) \file_get_contents($this->file());
+            $end = self::HEADER + self::length($whole, self::HEADER);
+            // The worst that a value may hold: a record of this very log.
+            $this->append($store, 'admin', 'forged');
+            $now = (string) \file_get_contents($this->file());
+            $forged = \substr($now, $end, self::length($now, $end));
+            \file_put_contents($this->file(), $whole);
+            $rest = "0 0 7 s" . self::B . "comment" . "text $forged text";
+            $torn = \pack('NN', \strlen($rest), \crc32($rest)) . $rest;
+            // The last ones: written, and the file has not grown.
+            $last = \strlen($torn);
+            \file_put_contents($this->file(), \substr_replace($whole, \substr($torn, 0, $cut), $end, $cut));
+
+            $cut % 2 === 0 || self::put($this->store(), 'gone', null);
+            $reader = $this->store();
+            $reader->since('', 0, '');
+            self::assertSame([null, null, "b$cut"], [self::get($reader, 'admin'), self::get($reader, 'comment'), self::get($reader, 'before')], "torn after $cut bytes");
+            self::assertSame($cut % 2 === 0 ? 'old' : null, self::get($reader, 'gone'), "torn after $cut bytes");
+            self::assertTrue(ChangeCounter::isSettled($this->counter()->size()));
+        }
+        self::assertGreaterThan(80, $last);
+    }
+
+    /** Bytes of the record that begins there. */
+    private static function length(string $log, int $at): int
+    {
+        /** @var array{1: int} $length */
+        $length = \unpack('N', $log, $at);
+
+        return 8 + $length[1];
+    }
+
+    public function testALogThatAnotherProgramHasCutEndsTheEpoch(): void
+    {
+        foreach ([0, 1, 8, self::HEADER, 50, 90, 4096, ChangeCounter::AREA - 1, ChangeCounter::AREA] as $left) {
+            [$store, $running] = [$this->store(), $this->store()];
+            self::put($store, 'gone', 'old');
+            $slice = $running->since('', 0, '');
+            $this->append($store, 'l', 'other');
+            $this->append($store, 'gone', null);
+            \file_put_contents($this->file(), \substr((string) \file_get_contents($this->file()), 0, $left));
+            // One of the length that it had when it was made looks untouched, until somebody writes.
+            $left < ChangeCounter::AREA || self::put($this->store(), 'm', 'more');
+            foreach ([$this->store(), $running, $store] as $each) {
+                self::assertNotSame($slice->epoch, $each->since($slice->epoch, $slice->end, $slice->token)->epoch, "cut to $left bytes");
+                self::assertNull(self::get($each, 'gone'), "cut to $left bytes");
+            }
+            self::assertSame('new', [self::put($store, 'gone', 'new'), self::get($running, 'gone')][1]);
+        }
+    }
+
+    public function testALogThatAnotherProgramHasWrittenOverEndsTheEpoch(): void
+    {
+        $end = \PHP_INT_MAX;
+        for ($at = 0; $at < $end; $at += 7) {
+            $store = $this->store();
+            self::put($store, 'gone', 'old');
+            $epoch = $store->read(['gone'])->epoch;
+            $this->append($store, 'l', 'other');
+            $this->append($store, 'gone', null);
+            $bytes = (string) \file_get_contents($this->file());
+            $end = \strlen(\rtrim(\substr($bytes, 0, ChangeCounter::AREA), "\0"));
+            $bytes[$at] = \chr(\ord($bytes[$at]) ^ 0x20);
+            \file_put_contents($this->file(), $at % 9 === 0 ? \str_repeat("\0", \strlen($bytes)) : $bytes);
+            $reader = $this->store();
+            $reader->since('', 0, '');
+            self::assertNull(self::get($reader, 'gone'), "byte $at");
+            self::assertNotSame($epoch, $reader->read(['gone'])->epoch, "byte $at");
+        }
+    }
+
+    /** Seen to fail: what waited was left out, and the old value served. */
+    public function testALogThatCannotBeOpenedIsAFailure(): void
+    {
+        $store = $this->store();
+        self::put($store, 'gone', 'old');
+        $this->append($store, 'gone', null);
+        $running = $this->store();
+        \link($this->file(), $this->directory . '/second');
+        try {
+            $running->since('', 0, '');
+            self::fail('nothing was said');
+        } catch (\Larder\System\Failure $failure) {
+            self::assertStringContainsString('bell.', $failure->getMessage());
+        }
+        \unlink($this->directory . '/second');
+        $running->since('', 0, '');
+        self::assertNull(self::get($running, 'gone'));
+    }
+
+    /** A file gets no longer, and the signal that says so kills nobody: what is not written has not returned. */
+    public function testADiskThatIsFullTakesNothing(): void
+    {
+        $process = Process::snippet(<<<'PHP'
+            [, $directory] = $argv;
+            $store = new Larder\Store\Sqlite\SqliteStore($directory, 8 << 20, 1.0);
+            $change = static function (string $key, string $body): Larder\Store\Change {
+                $change = new Larder\Store\Change($key, $body, 'aaaaaaaaaaaa');
+                $change->asks = false;
+
+                return $change;
+            };
+            $store->write([$change('warm', 'v')]);
+            $store->write([$change('first', 'x')]);
+            pcntl_signal(SIGXFSZ, SIG_IGN);
+            $size = filesize(glob("$directory/bell.*")[0]);
+            posix_setrlimit(POSIX_RLIMIT_FSIZE, $size, $size);
+            try {
+                echo json_encode($store->write([$change('second', 'y')])[0]->done);
+            } catch (Larder\System\Failure $failure) {
+                echo 'failed';
+            }
+            PHP, [$this->directory]);
+        self::assertSame('failed', $process->output(), $process->errors());
+        $reader = $this->store();
+        $reader->since('', 0, '');
+        self::assertSame(['x', null], [self::get($reader, 'first'), self::get($reader, 'second')]);
+        self::put($reader, 'second', 'z');
+        self::assertSame('z', self::get($this->store(), 'second'));
+    }
+
+    #[TestWith([8])]
+    public function testKilledWritersForgeNothingAndLoseNothing(int $kills): void
+    {
+        $this->kill($kills);
+    }
+
+    #[Group('long')]
+    #[TestWith([300])]
+    public function testManyKilledWritersForgeNothingAndLoseNothing(int $kills): void
+    {
+        $this->kill($kills);
+    }
+
+    /** Kills processes that append values of 16 kB, each full of records, between others that are counted. */
+    private function kill(int $kills): void
+    {
+        $counter = $this->directory . '/count';
+        \file_put_contents($counter, '0');
+        $noted = static fn(): int => (int) \file_get_contents($counter);
+        for ($kill = 0; $kill < $kills; $kill++) {
+            $start = $noted();
+            [$pid] = $this->fork(function () use ($counter, $start): void {
+                $count = \fopen($counter, 'r+');
+                \assert($count !== false);
+                $store = $this->store();
+                $position = self::put($store, 'count', (string) $start);
+                for ($n = $start + 1; ; $n++) {
+                    $hostile = '';
+                    for ($i = 2; \strlen($hostile) < ChangeLog::LONGEST_BODY - 100; $i++) {
+                        $rest = $position + $i . ' 0 5 s' . self::B . 'adminforged';
+                        $hostile .= \pack('NN', \strlen($rest), \crc32($rest)) . $rest;
+                    }
+                    $position = $store->write([self::change('comment', $hostile, self::B)])[0]->position;
+                    $position = $store->write([self::change('count', (string) $n)])[0]->position;
+                    \fseek($count, 0);
+                    \fwrite($count, (string) $n);
+                }
+            });
+            $until = $start + \mt_rand(1, 60);
+            $this->await(static fn(): bool => $noted() > $until);
+            \posix_kill($pid, \SIGKILL);
+            \pcntl_waitpid($pid, $status);
+            unset($this->children[$pid]);
+            $reader = $this->store();
+            $reader->since('', 0, '');
+            self::assertNull(self::get($reader, 'admin'), "after kill $kill");
+            self::assertGreaterThanOrEqual($noted(), (int) self::get($reader, 'count'), "after kill $kill");
+            self::assertLessThanOrEqual($noted() + 1, (int) self::get($reader, 'count'), "after kill $kill");
+        }
+    }
+
+    /** @param array<string, int> $guards */
+    private static function change(string $key, ?string $body, string $writer = self::A, int $limit = Change::ALWAYS, array $guards = [], string $kind = 's'): Change
+    {
+        $change = new Change($key, $body, $writer, $limit, guards: $guards, kind: $body === null ? 'd' : $kind);
+        $change->asks = false;
 
         return $change;
     }
 
-    /** Of several changes of a key only the last is made where that must give the same. */
-    public function testItDoesNotMatterHowManyAreAppliedAtOnce(): void
+    /**
+     * Appends a change, which waits then.
+     *
+     * @param array<string, int> $guards
+     *
+     * @return int its position
+     */
+    private function append(SqliteStore $store, string $key, ?string $body, string $writer = self::A, int $limit = Change::ALWAYS, array $guards = []): int
     {
-        \mt_srand(7);
-        for ($round = 0; $round < 60; $round++) {
-            $changes = $limits = [];
-            for ($i = 0; $i < 12; $i++) {
-                $key = \mt_rand(0, 2) === 0 ? 'e::l' : 'e::k';
-                $writer = \mt_rand(0, 2) === 0 ? self::B : self::A;
-                // A writer that has learned of a conflict appends no more.
-                $limit = $limits["$key $writer"] ??= \mt_rand(0, 1) === 0 ? 3 : \mt_rand(0, 2);
-                $change = new Change($key, \mt_rand(0, 4) === 0 ? null : "value $i", $writer, $round % 4 === 0 ? Change::ALWAYS : $limit);
-                $change->kind = $change->body === null ? 'd' : 's';
-                $changes[] = $change;
-            }
-            $results = [];
-            foreach ([true, false] as $atOnce) {
-                $directory = new TemporaryDirectory();
-                $store = new SqliteStore($directory->path . '/store', 8 << 20, 1.0);
-                $store->write([new Change('e::k', 'old', self::C), new Change('e::l', 'old', self::C), new Change('e::m', 'old', self::C)]);
-                foreach ($changes as $change) {
-                    self::assertTrue($store->append($change));
-                    $atOnce || $store->settle('');
-                }
-                $store->settle('');
-                $results[] = \array_map(static fn(string $key): ?string => $store->read([$key])->records[$key]->body ?? null, ['e::k', 'e::l', 'e::m']);
-            }
-            self::assertSame($results[1], $results[0], "round $round");
-        }
+        $result = $store->write([self::change($key, $body, $writer, $limit, $guards)])[0];
+        self::assertTrue($result->done);
+        self::assertTrue(ChangeCounter::waits($this->counter()->size()), 'It waits.');
+
+        return $result->position;
     }
 
-    private function epoch(SqliteStore $store): string
+    /** A store that has committed, and so appends what follows. */
+    private function warm(?SqliteStore $store = null): SqliteStore
     {
-        return $store->read(['k'])->epoch;
+        $store ??= $this->store();
+        self::put($store, 'warm', 'warm');
+
+        return $store;
+    }
+
+    /** @return resource */
+    private function lock()
+    {
+        $lock = \fopen($this->file(), 'r+');
+        self::assertIsResource($lock);
+        \flock($lock, \LOCK_EX);
+
+        return $lock;
+    }
+
+    private function counter(): ChangeCounter
+    {
+        return new ChangeCounter($this->file());
     }
 
     private function file(): string
     {
-        return (\glob($this->directory . '/tail.*') ?: [''])[0];
-    }
-
-    private function changeLog(): ChangeLog
-    {
-        return new ChangeLog($this->file());
+        return (\glob($this->directory . '/bell.*') ?: [''])[0];
     }
 
     private function store(): SqliteStore

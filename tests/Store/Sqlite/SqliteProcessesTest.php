@@ -60,17 +60,17 @@ final class SqliteProcessesTest extends TestCase
             $notes = \fopen($this->directory . "/note$i", 'c+');
             self::assertIsResource($notes);
             $store = $this->store();
-            $store->settle("writer-00{$i}__");
+            $store->beginView();
             for ($n = (int) (self::get($store, "k$i") ?? 0) + 1; ; $n++) {
-                $changes = [new Change("k$i", (string) $n, "writer$i", kind: 's')];
+                $changes = [new Change("k$i", (string) $n, "writer-00{$i}__", kind: 's')];
                 // First: who is killed between two appends has not written its number, and the next one begins with it.
-                $n % 3 === 0 && \array_unshift($changes, new Change("twin$i", (string) $n, "writer$i"));
+                $n % 3 === 0 && \array_unshift($changes, new Change("twin$i", (string) $n, "writer-00{$i}__"));
                 if ($appending && $n % 7 !== 0) {
                     foreach ($changes as $change) {
-                        $change = new Change($change->key, $change->body, "writer-00{$i}__");
-                        $store->append($change) || $store->write([$change]);
+                        $change->asks = false;
+                        $store->write([$change]);
                     }
-                    $n % 11 === 0 && $store->settle("writer-00{$i}__");
+                    $n % 11 === 0 && $store->beginView();
                 } else {
                     $store->write($changes);
                 }
@@ -150,7 +150,7 @@ final class SqliteProcessesTest extends TestCase
                 do {
                     $view = $store->read(['sum']);
                     $sum = (int) (($view->records['sum'] ?? null)?->body ?? 0);
-                    $done = $store->write([new Change('sum', (string) ($sum + 1), "writer$i", $view->at, strict: true)])[0]->done;
+                    $done = $store->write([new Change('sum', (string) ($sum + 1), "writer-00{$i}__", $view->at, strict: true)])[0]->done;
                 } while (!$done);
             }
 

@@ -63,17 +63,6 @@ final class SqliteReadOneTest extends TestCase
         self::assertSame($position, self::all($store, 'k')[1]);
     }
 
-    public function testWhatThisProcessOrAnotherHasAppendedIsRead(): void
-    {
-        $store = $this->store();
-        $other = $this->store();
-        self::assertNull(self::one($store, 'k'));
-        self::assertTrue($store->append(new Change('k', 'own', self::A)));
-        self::assertSame('own', self::one($store, 'k'));
-        self::assertTrue($other->append(new Change('k', 'foreign', self::B)));
-        self::assertSame('foreign', self::one($store, 'k'));
-    }
-
     public function testAForkedChildReadsOverAConnectionOfItsOwn(): void
     {
         $store = $this->store();

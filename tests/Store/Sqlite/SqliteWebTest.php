@@ -102,8 +102,8 @@ final class SqliteWebTest extends TestCase
     public function testARestoreUnderAKeptConnectionPartsNobody(): void
     {
         self::assertSame('done', $this->ask('set', value: 'one'));
-        $restored = ['larder.db-wal', 'larder.db-shm', ...\array_map(\basename(...), [...\glob("$this->directory/bell.*") ?: [], ...\glob("$this->directory/tail.*") ?: []])];
-        self::assertCount(4, $restored);
+        $restored = ['larder.db-wal', 'larder.db-shm', ...\array_map(\basename(...), \glob("$this->directory/bell.*") ?: [])];
+        self::assertCount(3, $restored);
         \array_map(fn(string $name): bool => \copy("$this->directory/$name", "$this->directory/$name.backup"), $restored);
         self::assertSame('done', $this->ask('set', value: 'two'));
         \array_map(fn(string $name): bool => \rename("$this->directory/$name.backup", "$this->directory/$name"), $restored);

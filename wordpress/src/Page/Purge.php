@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Page\PageCache;
-use Larder\Page\Serve;
+use Larder\Page\RequestKey;
 use Larder\WordPress\Intents;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Owner;
@@ -238,7 +238,7 @@ final class Purge
 
     public static function isIgnoredMeta(string $key): bool
     {
-        return Serve::matches($key, Settings::ofSite()->meta ?? []);
+        return RequestKey::matches($key, Settings::ofSite()->meta ?? []);
     }
 
     /**

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Page\PageCache;
-use Larder\Page\Serve;
+use Larder\Page\RequestKey;
 use Larder\WordPress\FailedReads;
 use Larder\WordPress\Intent\Tables;
 use Larder\WordPress\ObjectCache;
@@ -343,7 +343,7 @@ final class Shown
                 $this->note('users', Tag::ANY);
                 break;
             case '':
-                if (Serve::matches((string) \preg_replace('/^\d+_/', '', \substr($table, \strlen($wpdb->base_prefix))), $this->ignoredTables)) {
+                if (RequestKey::matches((string) \preg_replace('/^\d+_/', '', \substr($table, \strlen($wpdb->base_prefix))), $this->ignoredTables)) {
                     break;
                 }
                 $this->tables[$table] = ($this->tables[$table] ?? true) && Written::show($table);

@@ -7,6 +7,7 @@ namespace Larder\Request;
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Codec\Undecodable;
+use Larder\Near\Window;
 use Larder\System\Signals;
 
 /**
@@ -16,17 +17,11 @@ use Larder\System\Signals;
  * decode anew (with objects or references), nulls, and arrays not asked for yet. In $waiting lies what a prefetch has read,
  * until the first get decodes it. Cache binds $values by reference, so a hit costs one array look-up.
  */
-final class RequestTier
+final class Copies extends Window
 {
     /** With more copies, or bytes, than this in one space, the older half is dropped. */
     private const MANY = 20000;
     private const BYTES = 33554432;
-
-    /** Milliseconds, 253 years: the longest time that still fits into an integer of nanoseconds since the machine's start. */
-    public const LONGEST = 8000000000000;
-
-    /** @var array<array-key, mixed> never null, object or reference */
-    public array $values = [];
 
     /** @var array<array-key, Entry> */
     public array $entries = [];
@@ -34,28 +29,20 @@ final class RequestTier
     /** @var array<array-key, string> valid bodies without conditions (Entry::isPlain()); none of a key in $values or $entries counts */
     public array $waiting = [];
 
-    /** @var array<array-key, true> keys read from a near tier whose values are not kept here */
-    public array $passed = [];
-
-    /** @var array<array-key, int> positions at which this request changed keys: older near copies do not count; PHP_INT_MAX: no near copy does. Empty without a near tier */
-    public array $own = [];
-
-    /** hrtime() at which the next copy expires. */
-    public int $due = \PHP_INT_MAX;
+    /** Gets, and those of them that were no look-up here, of all Cache objects of this space. */
+    public int $gets = 0;
+    public int $lookups = 0;
 
     /** Grows when the application adds or drops a copy. */
     private int $turn = 0;
-
-    /** @var array<array-key, int> hrtime() at which each copy expires: setting the wall clock back must not extend its life */
-    public array $ends = [];
     private int $bytes = 0;
 
     public function __construct(
         private readonly Codec $codec,
-        private readonly RequestHistory $history,
+        private readonly History $history,
         private readonly Truth $truth,
         /** The prefix of the space's keys in the stores. */
-        private readonly string $prefix,
+        private readonly string $names,
     ) {}
 
     public function __destruct()
@@ -63,7 +50,6 @@ final class RequestTier
         $this->own === [] || $this->history->forgetOwn($this->own);
     }
 
-    /** Keeps an entry and returns its value; null (and $found false) if it cannot be decoded. */
     public function put(string $key, Entry $entry, mixed &$found = null): mixed
     {
         $before = \memory_get_usage();
@@ -75,7 +61,7 @@ final class RequestTier
             $this->keep($key, $entry);
         } else {
             // An array may take twenty times the memory of its encoded form.
-            $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($entry->payload));
+            $this->room(\is_array($value) ? \memory_get_usage() - $before : \strlen($key) + \strlen($entry->payload));
             unset($this->entries[$key], $this->waiting[$key]);
             $this->values[$key] = $value;
             $this->ending($key, $entry);
@@ -125,13 +111,6 @@ final class RequestTier
         return $value;
     }
 
-    /**
-     * As put(), for a valid value without tags, soft expiry and bounded life.
-     *
-     * @param string $body of its entry
-     * @param int    $at   where the payload begins in it
-     * @param int    $left milliseconds until the value expires; 0: it does not
-     */
     public function putBody(string $key, string $body, int $at, int $left, mixed &$found): mixed
     {
         $bytes = \strlen($body);
@@ -179,7 +158,7 @@ final class RequestTier
 
             return;
         }
-        $this->room(\strlen($entry->payload));
+        $this->room(\strlen($key) + \strlen($entry->payload));
         unset($this->entries[$key], $this->waiting[$key], $this->ends[$key]);
         $this->values[$key] = $value;
         ($entry->expiry === 0 && $entry->soft === 0 && $entry->sure === 0) || $this->ending($key, $entry);
@@ -189,7 +168,7 @@ final class RequestTier
     public function keep(string $key, Entry $entry): void
     {
         $entry->given = null;
-        $this->room(\strlen($entry->payload));
+        $this->room(\strlen($key) + \strlen($entry->payload));
         unset($this->values[$key], $this->waiting[$key]);
         $this->entries[$key] = $entry;
         $this->ending($key, $entry);
@@ -225,6 +204,15 @@ final class RequestTier
         return $value;
     }
 
+    protected function compare(): int
+    {
+        $now = $this->truth->now();
+        $this->ahead = $this->truth->ahead;
+        $this->compared = $this->truth->compared;
+
+        return $now;
+    }
+
     public function has(string $key): bool
     {
         return isset($this->values[$key]) || isset($this->entries[$key]) || isset($this->waiting[$key]);
@@ -241,23 +229,32 @@ final class RequestTier
         $this->turn++;
         $this->values = $this->entries = $this->waiting = $this->ends = $this->passed = [];
         $this->bytes = 0;
-        $this->due = \PHP_INT_MAX;
+        $this->end = \PHP_INT_MAX;
     }
 
-    /** Drops the expired copies. */
-    public function expire(): void
+    /**
+     * Drops the expired copies.
+     *
+     * @param int $due hrtime() of the view's next check
+     */
+    public function expire(int $now, int $due): void
     {
-        $now = \hrtime(true);
+        if ($now < $this->end && $this->ends !== []) {
+            $this->due = \min($due, $this->end);
+
+            return;
+        }
         $next = \PHP_INT_MAX;
         foreach ($this->ends as $key => $end) {
             if ($end <= $now) {
                 $this->drop((string) $key);
-                $this->history->gone($this->prefix . $key);
+                $this->history->gone($this->names . $key);
             } elseif ($end < $next) {
                 $next = $end;
             }
         }
-        $this->due = $next;
+        $this->end = $next;
+        $this->due = \min($due, $next);
     }
 
     /** @return iterable<string> every key that was read and may still have a copy */
@@ -280,7 +277,6 @@ final class RequestTier
         return $this->bytes;
     }
 
-    /** Keeps the bound after Cache has put copies into $values directly. */
     public function trim(): void
     {
         if (\count($this->passed) > self::MANY) {
@@ -330,8 +326,9 @@ final class RequestTier
     private function endIn(string $key, int $left, int $from): void
     {
         $this->ends[$key] = $due = $from + \min(self::LONGEST, $left) * 1000000;
-        if ($due < $this->due) {
-            $this->due = $due;
+        if ($due < $this->end) {
+            $this->end = $due;
+            $this->due = \min($this->due, $due);
         }
     }
 

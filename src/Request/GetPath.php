@@ -5,15 +5,15 @@ declare(strict_types=1);
 namespace Larder\Request;
 
 /**
- * What Cache implements so that the extension puts its own get() in the place of that of PlainHitPath (ext/hit_path.c).
+ * What Cache implements so that the extension puts its own get() in the place of that of PlainGetPath (ext/hit_path.c).
  *
- * The extension declares this interface too; then nobody loads this file. Whoever changes it, or a property of PlainHitPath,
+ * The extension declares this interface too; then nobody loads this file. Whoever changes it, or a property of PlainGetPath,
  * gives it another name, in both places: a server may have an extension that is older or newer than the library.
  *
  * An interface, and not a parent: of a class that extends one in C, PHP makes no lazy objects (ReflectionClass::newLazyProxy()),
  * as frameworks do of their services. Nor a trait in C: with one, PHP 8.2 does not preload (preload_fix_trait_op_array()).
  */
-interface HitPath
+interface GetPath
 {
     /**
      * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1

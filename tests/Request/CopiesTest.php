@@ -6,29 +6,28 @@ namespace Larder\Tests\Request;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
-use Larder\Request\PendingInvalidations;
-use Larder\Request\RequestHistory;
-use Larder\Request\RequestTier;
+use Larder\Request\Copies;
+use Larder\Request\History;
 use Larder\Request\Truth;
+use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\System\Clock;
-use Larder\System\FailureLog;
 use PHPUnit\Framework\TestCase;
 
 /** The request tier: what it keeps, as what, and for how long. */
-final class RequestTierTest extends TestCase
+final class CopiesTest extends TestCase
 {
     private Codec $codec;
-    private RequestHistory $history;
-    private RequestTier $copies;
+    private History $history;
+    private Copies $copies;
 
     protected function setUp(): void
     {
         $this->codec = Codec::create(null, null);
-        $this->history = new RequestHistory();
+        $this->history = new History();
         $this->history->begin(new JournalSlice('epoch', 10, '', false));
-        $this->copies = new RequestTier($this->codec, $this->history, new Truth(new MemoryStore(), 'memory', new PendingInvalidations(null), new FailureLog(null), 'writer000000'), 'e::');
+        $this->copies = new Copies($this->codec, $this->history, new Truth(new Guard('memory', new MemoryStore()), 'writer000000'), 'e::');
     }
 
     public function testPlainValuesAreReadyToBeHandedOut(): void
@@ -81,18 +80,18 @@ final class RequestTierTest extends TestCase
         $this->copies->put('ends', $this->entry('v', $now + 300));
         $this->copies->put('later', $this->entry('v', $now + 60_000));
         $this->copies->put('never', $this->entry('v'));
-        self::assertLessThanOrEqual(\hrtime(true) + 300_000_000, $this->copies->due);
-        $this->copies->expire();
+        self::assertLessThanOrEqual(\hrtime(true) + 300_000_000, $this->copies->end);
+        $this->copies->expire((int) \hrtime(true), \PHP_INT_MAX);
         self::assertTrue($this->copies->has('ends'));
         \usleep(305_000);
-        $this->copies->expire();
+        $this->copies->expire((int) \hrtime(true), \PHP_INT_MAX);
         self::assertSame(['later', 'never'], \array_keys($this->copies->values));
-        self::assertGreaterThan(\hrtime(true) + 20_000_000_000, $this->copies->due);
+        self::assertGreaterThan(\hrtime(true) + 20_000_000_000, $this->copies->end);
         // That it was read stays known: a set of it is judged by that.
-        self::assertSame([RequestHistory::SEEN, 10, 0], $this->history->reference('e::ends'));
+        self::assertSame([History::SEEN, 10, 0], $this->history->reference('e::ends'));
         $this->copies->drop('later');
-        $this->copies->expire();
-        self::assertSame(\PHP_INT_MAX, $this->copies->due);
+        $this->copies->expire((int) \hrtime(true), \PHP_INT_MAX);
+        self::assertSame(\PHP_INT_MAX, $this->copies->end);
     }
 
     public function testASoftExpiryOrABoundedLifeEndsTheCopyToo(): void
@@ -102,16 +101,16 @@ final class RequestTierTest extends TestCase
             $this->copies->put($key, $entry);
         }
         \usleep(25_000);
-        $this->copies->expire();
+        $this->copies->expire((int) \hrtime(true), \PHP_INT_MAX);
         self::assertSame([], $this->copies->values);
     }
 
     public function testAnEndBeyondAllTimesIsNone(): void
     {
         $this->copies->put('k', $this->entry('v', \PHP_INT_MAX));
-        $this->copies->expire();
+        $this->copies->expire((int) \hrtime(true), \PHP_INT_MAX);
         self::assertTrue($this->copies->has('k'));
-        self::assertGreaterThan(\hrtime(true), $this->copies->due);
+        self::assertGreaterThan(\hrtime(true), $this->copies->end);
     }
 
     public function testANewCopyForgetsTheOldOnesEnd(): void
@@ -119,7 +118,7 @@ final class RequestTierTest extends TestCase
         $this->copies->put('k', $this->entry('old', Clock::now() + 10));
         $this->copies->put('k', $this->entry('new'));
         \usleep(15_000);
-        $this->copies->expire();
+        $this->copies->expire((int) \hrtime(true), \PHP_INT_MAX);
         self::assertSame('new', $this->copies->values['k']);
     }
 
@@ -139,7 +138,7 @@ final class RequestTierTest extends TestCase
         }
         // Forgetting which ones went, everything counts as read at the start.
         $this->history->miss('e::k0', 15);
-        self::assertSame([RequestHistory::SEEN, 10, 0], $this->history->reference('e::k0'));
+        self::assertSame([History::SEEN, 10, 0], $this->history->reference('e::k0'));
     }
 
     public function testTrimKeepsTheNewerHalf(): void

@@ -2,9 +2,8 @@
 
 declare(strict_types=1);
 
-namespace Larder\Request;
+namespace Larder\Store;
 
-use Larder\Store\Markers;
 use Larder\System\PurgeCounter;
 use Larder\System\Quiet;
 
@@ -23,9 +22,9 @@ final class PurgeCounters
     public function __construct(private readonly string $directory) {}
 
     /** @return ?PurgeCounter null: the space's path is too long for a file's name */
-    public function of(Space $space): ?PurgeCounter
+    public function of(string $path): ?PurgeCounter
     {
-        $name = self::name($space->path);
+        $name = self::name($path);
 
         return \strlen($name) > self::LONGEST ? null : new PurgeCounter("$this->directory/$name.count");
     }

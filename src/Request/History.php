@@ -22,7 +22,7 @@ use Larder\Store\Markers;
  *
  * This class reads and writes no store.
  */
-final class RequestHistory
+final class History
 {
     /** How a key was first read: as a hit, or not at all (the table of conflicts treats both alike). */
     public const SEEN = 0;
@@ -36,6 +36,9 @@ final class RequestHistory
 
     /** More keys than this are not remembered one by one. */
     private const MANY = 50000;
+
+    /** Nor when their names together have more bytes: a key may have 64 kB. */
+    private const BYTES = 16_777_216;
 
     public string $epoch = '';
     public int $seen = 0;
@@ -100,6 +103,9 @@ final class RequestHistory
     /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
     private bool $lacksMisses = false;
 
+    /** Bytes of the names noted since the last time that all were forgotten, at most. */
+    private int $bytes = 0;
+
     /** Begins the request, or begins it anew: it holds nothing that was read before. */
     public function begin(JournalSlice $now): void
     {
@@ -114,6 +120,7 @@ final class RequestHistory
         $this->lost = -1;
         $this->early = null;
         $this->first = $this->foreign = [];
+        $this->bytes = 0;
         $this->forgetful = false;
         $this->latest = \PHP_INT_MAX;
         $this->ownFloor = $this->lastOwn = 0;
@@ -290,6 +297,7 @@ final class RequestHistory
     public function change(string $key): void
     {
         if ($this->isWatched) {
+            ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
             $this->mine[$key] = ++$this->moment;
             $fiber = \Fiber::getCurrent();
             if ($fiber === null) {
@@ -473,6 +481,7 @@ final class RequestHistory
     private function missedNow(string $key, int $position, bool $anew = false): void
     {
         $this->isWatched = true;
+        ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
         $fiber = \Fiber::getCurrent();
         $here = null;
         if ($fiber === null) {
@@ -515,7 +524,17 @@ final class RequestHistory
     private function note(string $key, int $how, int $position): void
     {
         $this->room();
+        ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
         $this->first[$key] = [$how, $position < $this->latest ? $position : $this->latest, $this->moment];
+    }
+
+    private function forgetNames(): void
+    {
+        $this->bytes = 0;
+        $this->first = $this->missed = [];
+        $this->missedIn = null;
+        $this->forgetful = $this->lacksMisses = true;
+        $this->changeAll();
     }
 
     private function room(): void

@@ -4,25 +4,25 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Request;
 
-use Larder\Request\RequestHistory;
+use Larder\Request\History;
 use Larder\Store\Journal\JournalSlice;
 use PHPUnit\Framework\TestCase;
 
 /** What one request knows of the journal, and by which position its writes are judged. */
-final class RequestHistoryTest extends TestCase
+final class HistoryTest extends TestCase
 {
-    private RequestHistory $history;
+    private History $history;
 
     protected function setUp(): void
     {
-        $this->history = new RequestHistory();
+        $this->history = new History();
         $this->history->begin(new JournalSlice('epoch', 10, 'token', false));
     }
 
     public function testAtTheStartEverythingCountsAsReadThere(): void
     {
         self::assertSame(['epoch', 10, 'token', 10], [$this->history->epoch, $this->history->seen, $this->history->token, $this->history->start]);
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::k'), 0, 2));
         self::assertFalse($this->history->changed('e::k', 10));
         self::assertSame(10, $this->history->limit('e::k', 10));
     }
@@ -30,25 +30,25 @@ final class RequestHistoryTest extends TestCase
     public function testTheFirstReadCounts(): void
     {
         $this->history->hit('e::before', 7, false);
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::before'), 0, 2), 'what was there at the start is no news');
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::before'), 0, 2), 'what was there at the start is no news');
         $this->history->hit('e::since', 12, false);
         $this->history->hit('e::since', 14, false);
-        self::assertSame([RequestHistory::SEEN, 12], \array_slice($this->history->reference('e::since'), 0, 2));
+        self::assertSame([History::SEEN, 12], \array_slice($this->history->reference('e::since'), 0, 2));
         $this->history->miss('e::missed', 13);
         $this->history->miss('e::missed', 15);
         $this->history->hit('e::missed', 16, false);
-        self::assertSame([RequestHistory::MISSED, 13], \array_slice($this->history->reference('e::missed'), 0, 2));
+        self::assertSame([History::MISSED, 13], \array_slice($this->history->reference('e::missed'), 0, 2));
     }
 
     public function testAValueOfBoundedLifeMakesUnsureWhateverWasReadBefore(): void
     {
         $this->history->miss('e::k', 11);
         $this->history->hit('e::k', 12, true);
-        self::assertSame([RequestHistory::UNSURE, 11], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::UNSURE, 11], \array_slice($this->history->reference('e::k'), 0, 2));
         // Who was sent to renew it begins anew.
         $this->history->foreign('e::k', 12, 's');
         $this->history->anew('e::k', 13);
-        self::assertSame([RequestHistory::MISSED, 13], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::MISSED, 13], \array_slice($this->history->reference('e::k'), 0, 2));
         self::assertFalse($this->history->changed('e::k', 13));
     }
 
@@ -84,11 +84,11 @@ final class RequestHistoryTest extends TestCase
     {
         $this->history->miss('e::k', 11);
         $this->history->learn(new JournalSlice('another', 3, '', false), 'me');
-        self::assertSame([RequestHistory::SEEN, -1], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::SEEN, -1], \array_slice($this->history->reference('e::k'), 0, 2));
         self::assertTrue($this->history->changed('e::k', -1));
         self::assertSame(['another', 3, -1], [$this->history->epoch, $this->history->seen, $this->history->start]);
         $this->history->miss('e::k', 3);
-        self::assertSame([RequestHistory::MISSED, 3], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::MISSED, 3], \array_slice($this->history->reference('e::k'), 0, 2));
         self::assertFalse($this->history->changed('e::k', 3));
     }
 
@@ -150,13 +150,13 @@ final class RequestHistoryTest extends TestCase
     {
         $this->history->gone('e::k');
         $this->history->miss('e::k', 20);
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::k'), 0, 2));
         // Where nobody lists which copies went, it may have been any.
         $this->history->goneAll();
         $this->history->miss('e::any', 20);
         $this->history->hit('e::hit', 20, false);
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::any'), 0, 2));
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::hit'), 0, 2));
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::any'), 0, 2));
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::hit'), 0, 2));
     }
 
     public function testARequestThatBeginsHoldsNothing(): void
@@ -165,10 +165,10 @@ final class RequestHistoryTest extends TestCase
         $this->history->foreign('e::k', 12, 's');
         $this->history->goneAll();
         $this->history->begin(new JournalSlice('epoch', 30, '', true));
-        self::assertSame([RequestHistory::SEEN, 30], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::SEEN, 30], \array_slice($this->history->reference('e::k'), 0, 2));
         self::assertFalse($this->history->changed('e::k', 30));
         $this->history->miss('e::k', 31);
-        self::assertSame([RequestHistory::MISSED, 31], \array_slice($this->history->reference('e::k'), 0, 2));
+        self::assertSame([History::MISSED, 31], \array_slice($this->history->reference('e::k'), 0, 2));
     }
 
     public function testItsMemoryIsBoundedAndForgettingIsOnTheSafeSide(): void
@@ -176,9 +176,9 @@ final class RequestHistoryTest extends TestCase
         for ($i = 0; $i <= 100_001; $i++) {
             $this->history->miss("e::$i", 11);
         }
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::0'), 0, 2));
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::0'), 0, 2));
         $this->history->miss('e::0', 12);
-        self::assertSame([RequestHistory::SEEN, 10], \array_slice($this->history->reference('e::0'), 0, 2));
+        self::assertSame([History::SEEN, 10], \array_slice($this->history->reference('e::0'), 0, 2));
         $list = [];
         for ($i = 0; $i <= 100_001; $i++) {
             $list[] = ["e::$i", 11 + $i, 'somebody', 's'];

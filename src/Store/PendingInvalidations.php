@@ -1,0 +1,413 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Store;
+
+use Larder\System\AppendLog;
+use Larder\System\Failure;
+use Larder\System\FileLock;
+use Larder\System\PrivateDirectory;
+use Larder\System\Quiet;
+use Larder\System\UnsafeDirectory;
+use Larder\System\WrongUser;
+
+/**
+ * Keeps on this server the invalidations that the store could not record, until the store is back.
+ *
+ * They lie in an AppendLog, a key a record, in a file of fixed size that is filled with zeros before it is needed, so that a
+ * full disk cannot refuse it. If it is full, each key is kept once; if that does not help, or another program has written
+ * over the file, all must be flushed.
+ *
+ * The file's modification time tells whether any keys wait: every write changes it, even the last write of a killed
+ * process, and the process that has applied all keys sets it to the day's number, which no other time is so small as. So a
+ * request pays one stat() to ask. Each week somebody who uses the cache renews that number, and removes the files beside it
+ * whose caches nobody has used for two months.
+ *
+ * Processes add keys under the file's lock, which they hold for microseconds. The process that applies them holds a
+ * second lock (the gate) for as long as the store takes, so that a store that hangs stops no process from adding.
+ * If that file cannot be written either (the directory was deleted, or is read-only), a flag in another directory says
+ * that something was lost, and everything is flushed when the store is back, by one process, under a gate of the flag's.
+ * Without a flag this process keeps the keys.
+ */
+final class PendingInvalidations
+{
+    private const SIZE = 1_048_576;
+
+    /** The marker that covers everything: nobody knows which keys changed. */
+    private const ALL = 'f:';
+
+    /** While no key waits the file's time is below this. Seconds a day; days after which it is renewed, and the file removed. */
+    private const CLEAN = 1 << 17;
+    private const DAY = 86_400;
+    private const RENEWED = 7;
+    private const UNUSED = 60;
+
+    /**
+     * Seconds to wait for the lock at least, even if the store has taken all of the call's time. The lock is held for
+     * microseconds, and a process that does not get it must flush everything.
+     */
+    private const LEAST = 0.05;
+    /** Seconds for which this process no longer waits for the lock after it failed to get it: the holder has stopped. */
+    private const REST = 2.0;
+    /** Seconds to wait for the gate: its holder applies keys, for as long as the store takes. */
+    private const GATE = 0.05;
+    /** How many times one process applies what others added while it applied the rest. */
+    private const ROUNDS = 20;
+    /** Keys handed to the store in one call, so that each call fits into its time-out. */
+    private const PORTION = 500;
+    /** Keys that a process keeps in memory; with more, everything counts as changed. */
+    private const MOST = 20_000;
+
+    /** @var array<string, true> keys of this process that no file took */
+    private array $own = [];
+
+    /** hrtime() until which this process does not wait for the lock. */
+    private int $rest = 0;
+
+    /**
+     * @param ?string $file    null: no directory can hold it
+     * @param ?string $flag    a file in another private directory; null: none
+     * @param float   $timeout seconds that a call may wait, for the store and then for the lock
+     */
+    public function __construct(private readonly ?string $file, private readonly ?string $flag = null, private readonly float $timeout = 0.5) {}
+
+    public function where(): string
+    {
+        return $this->file ?? 'memory of this process';
+    }
+
+    public function pending(): bool
+    {
+        if ($this->own !== [] || $this->isFlagged()) {
+            return true;
+        }
+        // isFlagged() has cleared PHP's stat cache.
+        $file = $this->file;
+        if ($file === null) {
+            return false;
+        }
+        if (!\is_file($file)) {
+            $this->prepare($file, self::GATE);
+
+            return false;
+        }
+        $time = (int) \filemtime($file);
+        if ($time >= self::CLEAN) {
+            return true;
+        }
+        if (\abs(self::today() - $time) >= self::RENEWED) {
+            Quiet::call(fn() => $this->renew($file));
+        }
+
+        return false;
+    }
+
+    /**
+     * @param list<string> $keys
+     * @param ?int         $begun hrtime() when the call began that has failed; null: just now
+     *
+     * @return bool false: only this process's memory holds them
+     */
+    public function keep(array $keys, ?int $begun = null): bool
+    {
+        $begun ??= (int) \hrtime(true);
+        foreach ($keys as $key) {
+            $this->own[$key] = true;
+        }
+        if ($this->file !== null && Quiet::call(fn(): bool => $this->write($this->file, $begun))) {
+            $this->own = [];
+
+            return true;
+        }
+        if (\count($this->own) > self::MOST) {
+            $this->own = [self::ALL => true];
+        }
+
+        return $this->putFlag($begun);
+    }
+
+    /** Writes this process's keys. */
+    private function write(string $file, int $begun): bool
+    {
+        for ($try = 0; $try < self::ROUNDS; $try++) {
+            \clearstatcache();
+            \is_file($file) || $this->prepare($file, $this->patience($begun));
+            $log = AppendLog::open($file);
+            if ($log === null || !$this->isLocked($log->lock(...), $begun)) {
+                return false;
+            }
+            if ($log->isThere()) {
+                $keys = \array_map(\strval(...), \array_keys($this->own));
+
+                return $log->append($keys) || $log->restart($this->whole($log, $keys, (int) \filemtime($file) < self::CLEAN));
+            }
+            // Another process has removed it while this one waited for the lock.
+        }
+
+        return false;
+    }
+
+    /**
+     * A log with all that waits and these keys, each once.
+     *
+     * @param list<string> $keys
+     * @param bool         $isClean nothing waits, whatever is in the file
+     */
+    private function whole(AppendLog $log, array $keys, bool $isClean): string
+    {
+        $there = $log->read()[0] ?? ($isClean ? [] : [self::ALL]);
+        $bytes = AppendLog::bytes(...\array_keys(\array_flip([...$there, ...$keys])));
+
+        // Not quite full, or the next process would have to read all of it again.
+        return \strlen($bytes) > self::SIZE * 0.9 || \strlen($bytes) > $log->size() ? AppendLog::bytes(self::ALL) : $bytes;
+    }
+
+    /**
+     * Hands the kept keys to $apply and forgets them when it returns.
+     *
+     * @param \Closure(non-empty-list<string>): mixed $apply
+     *
+     * @return bool false: another process is applying them, or the file cannot be read or reset
+     */
+    public function apply(\Closure $apply): bool
+    {
+        $begun = (int) \hrtime(true);
+        if ($this->own !== []) {
+            $own = $this->own;
+            $this->own = [];
+            try {
+                self::hand(\array_keys($own), $apply);
+            } catch (\Throwable $thrown) {
+                $this->own += $own;
+
+                throw $thrown;
+            }
+        }
+        if ($this->isFlagged() && $this->isPrivate() && !$this->flush($apply, $begun)) {
+            return false;
+        }
+        \clearstatcache();
+        if ($this->file === null || !\is_file($this->file)) {
+            return true;
+        }
+        $gate = FileLock::file($this->file . '.gate');
+        if ($gate === null || !FileLock::take($gate, self::GATE)) {
+            return false;
+        }
+        // Under the gate no other file comes into its place.
+        $log = Quiet::call(fn(): ?AppendLog => AppendLog::open($this->file));
+        if ($log === null) {
+            return false;
+        }
+        $mark = '';
+        for ($round = 0; $round < self::ROUNDS; $round++) {
+            if (!$this->isLocked($log->lock(...), $begun)) {
+                return false;
+            }
+            // A damaged file has the mark '-': nobody knows which keys are in it.
+            [$keys, $end] = Quiet::call(static fn(): ?array => $log->read($mark)) ?? [[self::ALL], '-'];
+            if ($end === $mark || $keys === []) {
+                return $this->forget($log, $this->file);
+            }
+            $log->unlock();
+            // Others may add keys while the store applies these; the next round takes them.
+            self::hand(\array_filter($keys, self::isKey(...)) === $keys ? $keys : [self::ALL], $apply);
+            $mark = $end;
+        }
+
+        return false;
+    }
+
+    /**
+     * @param array<array-key> $keys
+     * @param \Closure(non-empty-list<string>): mixed $apply
+     */
+    private static function hand(array $keys, \Closure $apply): void
+    {
+        foreach (\array_chunk(\array_keys(\array_flip($keys)), self::PORTION) as $portion) {
+            $apply(\array_map(\strval(...), $portion));
+        }
+    }
+
+    private static function isKey(string $key): bool
+    {
+        return \in_array(\substr($key, 0, 2), ['e:', 'f:', 't:', 'l:'], true);
+    }
+
+    /**
+     * Takes a lock. Waits only once for a holder that has stopped.
+     *
+     * @param \Closure(float): bool $take takes it within so many seconds
+     * @param int                   $begun hrtime() when the call began
+     */
+    private function isLocked(\Closure $take, int $begun): bool
+    {
+        if ($take($this->patience($begun))) {
+            return true;
+        }
+        $this->rest = \hrtime(true) + (int) (self::REST * 1e9);
+
+        return false;
+    }
+
+    /** Seconds for which a call that began then may wait for a lock. */
+    private function patience(int $begun): float
+    {
+        $now = \hrtime(true);
+
+        return $now < $this->rest ? 0.0 : \max(self::LEAST, $this->timeout - ($now - $begun) / 1e9);
+    }
+
+    private function isFlagged(): bool
+    {
+        \clearstatcache();
+        if ($this->flag === null || (string) \ini_get('open_basedir') === '') {
+            return $this->flag !== null && \is_file($this->flag);
+        }
+
+        // It lies outside the cache's directory, which may be all that PHP may see.
+        return Quiet::call(fn(): bool => \is_file($this->flag));
+    }
+
+    /**
+     * Puts the flag: nobody else knows which keys changed, so everything counts as changed. Its size says how often it was put,
+     * so that a process that has flushed everything meanwhile leaves it.
+     */
+    private function putFlag(int $begun): bool
+    {
+        if ($this->flag === null || !$this->isPrivate()) {
+            return false;
+        }
+        for ($try = 0; $try < self::ROUNDS; $try++) {
+            $handle = FileLock::file($this->flag);
+            if ($handle === null) {
+                return false;
+            }
+            $this->isLocked(static fn(float $seconds): bool => FileLock::take($handle, $seconds), $begun);
+            $stat = (array) \fstat($handle);
+            // Takes no room, so a full disk does not refuse it.
+            $isPut = \ftruncate($handle, \max(0, $stat['size'] ?? 0) + 1);
+            \fclose($handle);
+            if (($stat['nlink'] ?? 1) !== 0) {
+                return $isPut;
+            }
+            // Another process has removed it while this one waited for the lock.
+        }
+
+        return false;
+    }
+
+    /**
+     * Flushes everything, because of the flag, and removes it. One process at a time: the flush of another one would take
+     * away what was stored since this one's.
+     *
+     * @param \Closure(non-empty-list<string>): mixed $apply
+     */
+    private function flush(\Closure $apply, int $begun): bool
+    {
+        $flag = (string) $this->flag;
+        $gate = FileLock::file($flag . '.gate');
+        if ($gate === null || !FileLock::take($gate, self::GATE)) {
+            return false;
+        }
+        for ($round = 0; $this->isFlagged(); $round++) {
+            $times = (int) \filesize($flag);
+            $apply([self::ALL]);
+            $handle = FileLock::file($flag);
+            // A flag that cannot be removed would flush again and again. One that was put again stays.
+            if ($handle === null || $round === self::ROUNDS || !$this->isLocked(static fn(float $seconds): bool => FileLock::take($handle, $seconds), $begun)
+                || ((\fstat($handle)['size'] ?? 0) === $times && !Quiet::remove($flag))) {
+                return false;
+            }
+            \fclose($handle);
+        }
+
+        return true;
+    }
+
+    /** Whether no other user can put the flag or remove it. */
+    private function isPrivate(): bool
+    {
+        try {
+            PrivateDirectory::prepare(\dirname((string) $this->flag));
+        } catch (Failure|UnsafeDirectory|WrongUser) {
+            return false;
+        }
+
+        return true;
+    }
+
+    /** Resets the file: no key waits any more. The caller holds the lock. */
+    private function forget(AppendLog $log, string $file): bool
+    {
+        // The file may have been cut short, or be an earlier release's.
+        return Quiet::call(static fn(): bool => $log->restart($log->size() < self::SIZE ? self::blank() : AppendLog::bytes()) && \touch($file, self::today()));
+    }
+
+    private static function blank(): string
+    {
+        return \str_pad(AppendLog::bytes(), self::SIZE, "\0");
+    }
+
+    /**
+     * Creates the whole file at once, since an empty one would count as damaged. One process at a time, so that none replaces another's.
+     *
+     * @param float $patience seconds to wait for another process that does
+     */
+    private function prepare(string $file, float $patience): void
+    {
+        $gate = FileLock::file($file . '.gate');
+        if ($gate === null || !FileLock::take($gate, $patience)) {
+            return;
+        }
+        $new = $file . '.new';
+        Quiet::begin();
+        try {
+            // A killed process left it.
+            \is_file($new) && \unlink($new);
+            \clearstatcache();
+            $handle = \is_file($file) ? null : FileLock::file($new);
+            if ($handle !== null) {
+                $done = \fwrite($handle, self::blank()) === self::SIZE && \fclose($handle) && \touch($new, self::today());
+                $done ? \rename($new, $file) : \unlink($new);
+            }
+        } finally {
+            Quiet::end();
+            \fclose($gate);
+        }
+    }
+
+    /** Notes that this cache is in use, and removes the files beside it of caches that are not. Their gates, which are empty, stay. */
+    private function renew(string $file): void
+    {
+        $this->whileClean($file, 0, static fn(): bool => \touch($file, self::today()));
+        $kind = \dirname($file) . '/' . \strstr(\basename($file) . '-', '-', true) . '-';
+        foreach (\scandir(\dirname($file)) ?: [] as $name) {
+            $other = \dirname($file) . "/$name";
+            if ($other !== $file && \str_starts_with($other, $kind) && !\str_contains($name, '.')) {
+                $this->whileClean($other, self::UNUSED, static fn(): bool => \unlink($other));
+            }
+        }
+    }
+
+    /**
+     * Does something to a file in which no key waits, and cannot meanwhile.
+     *
+     * @param int             $days for which nobody must have used it
+     * @param \Closure(): bool $work
+     */
+    private function whileClean(string $file, int $days, \Closure $work): void
+    {
+        $log = AppendLog::open($file);
+        if ($log?->lock(0.0) === true && $log->isThere() && \filemtime($file) < self::CLEAN && \abs(self::today() - \filemtime($file)) >= $days) {
+            $work();
+        }
+    }
+
+    /** Days since 1970. */
+    private static function today(): int
+    {
+        return \intdiv(\time(), self::DAY);
+    }
+}
