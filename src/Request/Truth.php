@@ -34,6 +34,10 @@ final class Truth
     /** hrtime() in milliseconds until which $ahead is used without asking again. */
     public int $compared = 0;
 
+    /** What the store says of itself (Store::forgets(), ReadsPosition); null: it is not made yet. */
+    private ?bool $forgets = null;
+    private ?bool $readsPosition = null;
+
     public function __construct(
         public readonly Guard $guard,
         /** Names the request that opened it. */
@@ -140,15 +144,25 @@ final class Truth
     /** Whether the store tells positions of records: see ReadsPosition. */
     public function readsPosition(): bool
     {
-        $store = $this->guard->engine();
-
-        return $store instanceof ReadsPosition && $store->readsPosition();
+        return $this->readsPosition ?? $this->look()[1];
     }
 
     /** See Store::forgets(). */
     public function forgets(): bool
     {
-        return $this->guard->engine()?->forgets() ?? true;
+        return $this->forgets ?? $this->look()[0];
+    }
+
+    /** @return array{bool, bool} whether the store forgets markers, and tells positions; an engine says so once and for all, as soon as it is made */
+    private function look(): array
+    {
+        $store = $this->guard->engine();
+        if ($store !== null) {
+            $this->forgets = $store->forgets();
+            $this->readsPosition = $store instanceof ReadsPosition && $store->readsPosition();
+        }
+
+        return [$this->forgets ?? true, $this->readsPosition ?? false];
     }
 
     /** See ReadsPosition::beginView(). */

@@ -128,7 +128,10 @@ final class Guard
      */
     public function write(array $changes, array $invalidated = []): ?array
     {
-        $results = $this->call(fn(Store $store): array => $this->put($store, $changes), $invalidated, $changes[0]->writer);
+        $work = isset($changes[1]) || Markers::is($changes[0]->key)
+            ? fn(Store $store): array => $this->put($store, $changes)
+            : static fn(Store $store): array => $store->write($changes);
+        $results = $this->call($work, $invalidated, $changes[0]->writer);
         foreach ($results ?? [] as $result) {
             if ($result->kind === ChangeResult::REFUSED && !$result->done) {
                 $this->failureLog?->report($this->name, $this->name . ' did not store a value: it has no room, or the value is too large for it;'

@@ -21,7 +21,7 @@ final class Markers
 
     public static function is(string $key): bool
     {
-        return \str_starts_with($key, 't:') || \str_starts_with($key, 'f:');
+        return ($key[1] ?? '') === ':' && ($key[0] === self::TAGS || $key[0] === self::FLUSHES);
     }
 
     /** The record that a reader gets in place of a missing marker, which the engine may have forgotten. */
