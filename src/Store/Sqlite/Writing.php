@@ -235,6 +235,9 @@ final class Writing
         $database = $this->database;
         $counter = $database->counter;
         $waiting = $this->waiting;
+        // They are rows from here on: find() must see what this transaction, or another process, has put in their place.
+        $this->waiting = [];
+        $this->waitingBytes = 0;
         if ($counter->size !== $this->size) {
             $this->end = -1;
             $this->writer = '';

@@ -126,6 +126,21 @@ final class ChangeLogTest extends TestCase
         self::assertSame(['third', 'fourth'], [self::get($b, 'k'), self::get($b, 'l')]);
     }
 
+    /** Seen to fail: a process took for the last change of a key the one that it had appended itself, whatever came after. */
+    public function testAnotherWritersChangeCountsAfterWhatThisProcessHadAppended(): void
+    {
+        foreach (['appended', 'committed'] as $how) {
+            [$a, $b] = [$this->warm(), $this->store()];
+            $this->append($a, 'k', 'first');
+            $limit = $b->read(['k'])->at;
+            $b->since('', 0, '');
+            $how === 'appended' ? $this->append($this->warm($b), 'k', null, self::B) : self::put($b, 'k', null, self::B);
+            $result = $a->write([new Change('k', 'computed from the first', self::A, $limit)])[0];
+            self::assertSame([false, self::B], [$result->done, $result->writer], $how);
+            self::assertNull(self::get($this->store(), 'k'), $how);
+        }
+    }
+
     public function testManyAreApplied(): void
     {
         $store = $this->warm();
