@@ -341,22 +341,33 @@ final class SqliteStore implements ReadsPosition
         if ($size === $this->size) {
             return $database;
         }
-        $writing = $this->writing;
-        if ($writing !== null && $writing->size === $size) {
-            foreach ($writing->waiting === [] ? [] : $keys as $key) {
-                if (isset($writing->waiting[$key])) {
-                    $this->commit([]);
-                    break;
-                }
-            }
-        } elseif (ChangeCounter::isSettled($size)) {
+        $waiting = $this->writing->waiting ?? [];
+        if (ChangeCounter::isSettled($size)) {
             $this->size = $size;
-        } else {
+        } elseif (self::waits($keys, $waiting)) {
+            // This request's own changes. Whoever is writing just now has perhaps not applied them yet.
+            $this->commit([]);
+        } elseif ($this->writing?->size !== $size) {
             // The request may read without what others have appended since it began.
             $this->tryToApply();
         }
 
         return $this->database();
+    }
+
+    /**
+     * @param list<string>         $keys
+     * @param array<string, mixed> $waiting by key
+     */
+    private static function waits(array $keys, array $waiting): bool
+    {
+        foreach ($waiting === [] ? [] : $keys as $key) {
+            if (isset($waiting[$key])) {
+                return true;
+            }
+        }
+
+        return false;
     }
 
     /** Applies what waits, and heals after a killed writer. Waits for nobody: another process that is writing does so itself. */

@@ -10,6 +10,7 @@ use Larder\Store\ChangeResult;
 use Larder\Store\Sqlite\ChangeCounter;
 use Larder\Store\Sqlite\ChangeLog;
 use Larder\Store\Sqlite\SqliteStore;
+use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -98,6 +99,26 @@ final class ChangeLogTest extends TestCase
         self::assertLessThan(10e9, \hrtime(true) - $start, 'not even for its time-out of 20 s');
         \flock($lock, \LOCK_UN);
         self::assertSame('new', self::get($a, 'k'));
+    }
+
+    /** Seen to fail: while another process was about to commit, this one read what it had deleted. */
+    public function testAReadWaitsForAWriterWhereItsOwnChangeWaits(): void
+    {
+        $a = new SqliteStore($this->directory, 8 << 20, 0.1);
+        self::put($a, 'k', 'old');
+        $this->append($a, 'k', null);
+        $lock = $this->lock();
+        // As ring() does.
+        \ftruncate($lock, (int) \filesize($this->file()) + 1);
+        foreach ([static fn() => self::get($a, 'k'), static fn() => $a->readOne('k'), static fn() => $a->position('k', '')] as $read) {
+            try {
+                self::assertNull($read());
+                self::fail('Another process is writing.');
+            } catch (Failure) {
+            }
+        }
+        \flock($lock, \LOCK_UN);
+        self::assertNull(self::get($a, 'k'));
     }
 
     public function testAKilledProcesssChangesStand(): void
