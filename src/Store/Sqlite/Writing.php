@@ -180,6 +180,7 @@ final class Writing
         $counter = $database->counter;
         $begun = $finished = false;
         $nested = $counter->isHeld();
+        $waiting = $this->waiting;
         // The try begins here because a signal handler may throw anywhere, even while lock() returns.
         try {
             if (!$counter->lock($timeout)) {
@@ -213,7 +214,8 @@ final class Writing
             }
         } finally {
             if (!$nested) {
-                $this->waiting = [];
+                // Where they were not applied, readers must know of them (SqliteStore::current()).
+                $this->waiting = $finished ? [] : $waiting;
                 $this->waitingBytes = 0;
                 $finished || !$begun || $database->rollBack();
                 $counter->unlock();
