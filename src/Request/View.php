@@ -647,10 +647,12 @@ final class View
             }
             $positions[$each] = $position;
         }
-        $noted = null;
+        $noted = $highest = null;
         // The marker itself last. What this request could not move stays moved: see noteMarker().
         foreach (\array_reverse($positions, true) as $each => $position) {
-            $noted = $this->noteMarker((string) $each, $position);
+            // One that was removed counts as moved with the flush that covers it: the value that asks for it was read before that.
+            $highest = \max($position, (int) $highest);
+            $noted = $this->noteMarker((string) $each, $highest);
         }
 
         return $noted;

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Request;
 
 use Larder\Cache;
+use Larder\Store\Sqlite\SqliteStore;
+use Larder\Tests\Support\HookedStore;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -51,6 +53,24 @@ final class SweptMarkerTest extends TestCase
         $reader->get('other');
         $this->flushAndSweep($writer, 'f:shop/cart');
         self::assertNull($reader->group('cart')->get('k'));
+    }
+
+    /** Seen to fail: the marker counted as never moved, and the flush only for what was read after it. */
+    public function testATagOfWhatWasReadBeforeTheFlushStaysSo(): void
+    {
+        $this->open()->group('shop')->set('k', 'old', 0, ['red']);
+        $writer = $this->open();
+        $writer->group('shop')->invalidateTags('red');
+
+        $store = new HookedStore(new SqliteStore($this->directory, 8 << 20, 5.0));
+        $store->before = function (string $call, array $keys) use ($store, $writer): void {
+            if ($call === 'position' && $keys === ['t:shop:red']) {
+                $store->before = null;
+                $this->flushAndSweep($writer, 't:shop:red');
+            }
+        };
+        self::assertSame([], $store->cache()->group('shop')->getMultiple(['k', 'other']));
+        self::assertNull($store->before, 'It asked for the marker.');
     }
 
     private function open(): Cache

@@ -16,13 +16,15 @@ use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
 use Larder\Store\PendingInvalidations;
+use Larder\Store\ReadsOne;
+use Larder\Store\ReadsPosition;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
 use Psr\Log\NullLogger;
 
 /** A store with somebody else in each of its moments: before and after a call a closure may do what it likes. */
-final class HookedStore implements Store
+final class HookedStore implements ReadsPosition
 {
     /** @var ?\Closure(string, array<array-key, mixed>): void name of the call, and its keys or changes; not called from within itself */
     public ?\Closure $before = null;
@@ -58,6 +60,32 @@ final class HookedStore implements Store
         $this->call($this->after, 'read', $keys);
 
         return $view;
+    }
+
+    public function readOne(string $key): array|Snapshot
+    {
+        $this->call($this->before, 'read', [$key]);
+        $answer = $this->inner instanceof ReadsOne ? $this->inner->readOne($key) : $this->inner->read([$key]);
+        $this->call($this->after, 'read', [$key]);
+
+        return $answer;
+    }
+
+    public function readsPosition(): bool
+    {
+        return $this->inner instanceof ReadsPosition && $this->inner->readsPosition();
+    }
+
+    public function beginView(): void
+    {
+        $this->inner instanceof ReadsPosition && $this->inner->beginView();
+    }
+
+    public function position(string $key, string $epoch): ?int
+    {
+        $this->call($this->before, 'position', [$key]);
+
+        return $this->inner instanceof ReadsPosition ? $this->inner->position($key, $epoch) : null;
     }
 
     public function write(array $changes): array
