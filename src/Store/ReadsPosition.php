@@ -14,7 +14,7 @@ interface ReadsPosition extends ReadsOne
 
     /**
      * A request's view begins with the next read(): what was written before must be in it, and its epoch had not ended before
-     * this call. Later reads of the request wait for no other process.
+     * this call. Later reads of the request wait for no other process, unless a change of its own waits for one.
      *
      * @throws Failure
      */
