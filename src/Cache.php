@@ -245,7 +245,9 @@ final class Cache implements GetPath
 
             return $value;
         }
-        $this->copies->lookups++;
+        // Not of $this: in a lazy proxy that would count as writing to a property that is readonly.
+        $copies = $this->copies;
+        $copies->lookups++;
         $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
 
         return $remember->value(
@@ -655,9 +657,11 @@ final class Cache implements GetPath
     /** Lets the next get check the clock: a copy that ends may come. */
     private function revoke(): void
     {
-        $this->copies->gets += $this->granted - $this->free;
+        // As in remember().
+        $copies = $this->copies;
+        $copies->gets += $this->granted - $this->free;
         $this->free = $this->granted = 0;
-        $this->copies->unchecked = 0;
+        $copies->unchecked = 0;
     }
 
     protected function check(): void
