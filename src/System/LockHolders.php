@@ -16,9 +16,6 @@ final class LockHolders
     /** @var array<string, array{int, \WeakReference<object>}> by path: process id (a forked child holds none of its parent's locks; 0: released) and lock */
     private static array $locks = [];
 
-    /** @var array<string, int> by path: the process that holds a lock for one step only, in which a destructor may run all the same */
-    private static array $brief = [];
-
     /**
      * Call it before taking the lock, since a call inside may come at any step.
      *
@@ -27,9 +24,6 @@ final class LockHolders
     public static function add(string $engine, string $path, object $lock): void
     {
         $process = Process::id();
-        if ((self::$brief[$path] ?? 0) === $process) {
-            throw Failure::because($engine, 'a write began inside another one');
-        }
         [$by, $reference] = self::$locks[$path] ?? [0, null];
         $holder = $reference?->get();
         if ($holder === $lock) {
@@ -50,27 +44,5 @@ final class LockHolders
         if ((self::$locks[$path][1] ?? null)?->get() === $lock) {
             self::$locks[$path][0] = 0;
         }
-    }
-
-    /**
-     * As add(), for a lock that end() gives back before the caller returns: in a fifth of the time.
-     *
-     * @param int $process this one's id
-     *
-     * @return bool false: this process holds the lock already
-     */
-    public static function begin(string $path, int $process): bool
-    {
-        if (isset(self::$brief[$path]) && self::$brief[$path] === $process || isset(self::$locks[$path]) && self::$locks[$path][0] === $process && self::$locks[$path][1]->get() !== null) {
-            return false;
-        }
-        self::$brief[$path] = $process;
-
-        return true;
-    }
-
-    public static function end(string $path): void
-    {
-        unset(self::$brief[$path]);
     }
 }

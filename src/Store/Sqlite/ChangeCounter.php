@@ -7,7 +7,6 @@ namespace Larder\Store\Sqlite;
 use Larder\System\Failure;
 use Larder\System\FileLock;
 use Larder\System\LockHolders;
-use Larder\System\Process;
 use Larder\System\Quiet;
 
 /**
@@ -181,18 +180,17 @@ final class ChangeCounter
         return $this->held;
     }
 
-    /**
-     * As tryLock(), if the file still has this size: nobody has changed anything since. The caller has asked for the process id
-     * just now (Process), and calls release() before it returns.
-     */
+    /** As tryLock(), if the file still has this size: nobody has changed anything since. */
     public function tryLockAt(int $size): bool
     {
         $file = $this->held ? null : $this->file;
         if ($file === null) {
             return false;
         }
-        // A destructor may use the cache in the middle of the append, and must not wait for this lock.
-        if (!LockHolders::begin($this->path, Process::$last)) {
+        try {
+            // A destructor may use the cache in the middle of the append, and must not wait for this lock.
+            LockHolders::add('sqlite', $this->path, $this);
+        } catch (Failure) {
             return false;
         }
         // By its name: it may have been deleted.
@@ -204,7 +202,7 @@ final class ChangeCounter
             }
             \flock($file, \LOCK_UN);
         }
-        LockHolders::end($this->path);
+        LockHolders::remove($this->path, $this);
 
         return false;
     }
@@ -214,7 +212,7 @@ final class ChangeCounter
     {
         $this->held = false;
         $this->file === null || \flock($this->file, \LOCK_UN);
-        LockHolders::end($this->path);
+        LockHolders::remove($this->path, $this);
     }
 
     /** Whether the previous writer died between its odd and its even size. The caller holds the lock. */

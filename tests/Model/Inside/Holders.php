@@ -10,11 +10,4 @@ final class Holders
     public static function add(string $engine, string $path, object $lock): void {}
 
     public static function remove(string $path, object $lock): void {}
-
-    public static function begin(string $path, int $process): bool
-    {
-        return true;
-    }
-
-    public static function end(string $path): void {}
 }
