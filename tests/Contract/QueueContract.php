@@ -162,9 +162,9 @@ abstract class QueueContract extends TestCase
     public function testDelayedMessagesComeByTheirTime(): void
     {
         $queue = $this->queue();
-        $queue->push('third', 0.3);
+        $queue->push('third', 0.9);
         $queue->push('first', 0.1);
-        $queue->push('second', 0.2);
+        $queue->push('second', 0.5);
         self::assertSame(['first', 'second', 'third'], [self::next($queue)->body, self::next($queue)->body, self::next($queue)->body]);
     }
 
