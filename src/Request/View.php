@@ -20,8 +20,8 @@ use Larder\System\Signals;
  * copies.
  *
  * This folder holds everything between Cache and the engines: reading down and filling up (Reader), writing and the
- * table of conflicts (Writer, ConflictTable), intents, failing open (Truth, PendingInvalidations). Engines know nothing
- * of it. Cache knows no engine, but reads the near tier by itself if that is APCu or the segment, which saves a call on
+ * table of conflicts (Writes, ConflictTable), intents. Engines know nothing of it; what goes on where one of them fails is
+ * Store\Guard's. Cache knows no engine, but reads the near tier by itself if that is APCu or the segment, which saves a call on
  * each hit; the classes in Near/ take the copies apart.
  *
  * This file is longer than others because positions, markers and copies are one state, which the beginning, the renewal

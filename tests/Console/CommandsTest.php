@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Console\Application;
 use Larder\System\Clock;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -251,7 +252,8 @@ final class CommandsTest extends TestCase
     {
         $cache = Cache::open($this->dsn);
         $tick = static function (): void {
-            for ($now = Clock::now(); Clock::now() === $now; \usleep(200));
+            $now = Clock::now();
+            Wait::until(static fn(): bool => Clock::now() !== $now, 'the next millisecond');
         };
         $cache->set('small', 'x');
         $tick();

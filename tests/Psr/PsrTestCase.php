@@ -55,16 +55,6 @@ abstract class PsrTestCase extends TestCase
         return $output;
     }
 
-    /**
-     * Waits until what lives for a second has ended: twice as long at most.
-     *
-     * @param \Closure(): bool $condition
-     */
-    protected static function await(\Closure $condition): void
-    {
-        for ($end = \hrtime(true) + 2_000_000_000; !$condition() && \hrtime(true) < $end; \usleep(10_000));
-    }
-
     protected static function assertSameValue(mixed $expected, mixed $actual): void
     {
         // serialize() tells all apart that counts: types, NAN, -0.0, the order of keys, classes, shared references.

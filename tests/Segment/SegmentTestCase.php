@@ -19,12 +19,4 @@ abstract class SegmentTestCase extends TestCase
         $this->directory = Extension::directory();
         $this->path = $this->directory->file('segment');
     }
-
-    /** @param \Closure(): bool $condition */
-    protected function await(\Closure $condition, string $what = 'It does not happen.'): void
-    {
-        for ($end = \hrtime(true) + 60_000_000_000; !$condition(); \usleep(2_000)) {
-            self::assertLessThan($end, \hrtime(true), $what);
-        }
-    }
 }
