@@ -75,7 +75,7 @@ final class Deletes
             } elseif ($outcome !== null) {
                 $this->writes->noteForeign($key, $outcome->writer, $outcome->position);
                 $there += $outcome->kind === 's' && $outcome->record !== null ? 1 : 0;
-                $taken = $this->writes->takeAway($key, $outcome, Entry::DELETED);
+                $taken = $this->writes->takeAway($key, $outcome);
                 if ($taken === null) {
                     $outcomes = null;
                 } else {

@@ -6,6 +6,7 @@ namespace Larder\Request;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
+use Larder\Store\Intent;
 
 /** Puts this request's intents on keys and markers. An intent that no set or delete has ended ends with a change of its key. */
 final class Intents

@@ -52,7 +52,7 @@ final class Marks
             $outcome = $outcomes[$i] ?? null;
             if ($outcome !== null && !$outcome->done) {
                 // An intent stands on the marker.
-                $outcome = $this->writes->takeAway($marker, $outcome, Entry::MARKER, Entry::MARKER);
+                $outcome = $this->writes->takeAway($marker, $outcome);
             }
             if ($outcome === null) {
                 // The store could not record it, but for this request it counts.
@@ -70,14 +70,8 @@ final class Marks
     public function takeAwayRecord(string $key, Record $record): bool
     {
         $this->view->history->change($key);
-        $isMarker = $key[0] !== 'e';
-        $outcome = $this->writes->takeAway(
-            $key,
-            new ChangeResult(false, $record->position, record: $record),
-            $isMarker ? Entry::MARKER : Entry::DELETED,
-            $isMarker ? Entry::MARKER : null,
-        );
-        if ($outcome !== null && $isMarker) {
+        $outcome = $this->writes->takeAway($key, new ChangeResult(false, $record->position, record: $record));
+        if ($outcome !== null && $key[0] !== 'e') {
             $this->writes->moved($key, $outcome);
         }
 

@@ -272,7 +272,7 @@ final class Sets
         }
         $there = $conflict->record === null ? null : $this->reader->signer->open($key, $conflict->record->body);
         $same = $there !== null && $there->payload === $entry->payload && $there->tags === $entry->tags;
-        $standing = $this->writes->othersIntents($conflict->record->body ?? '') !== [];
+        $standing = $this->writes->hasOthersIntent($conflict->record);
 
         $verdict = ConflictTable::set($how, $space->cacheOnly, $change, $same, $standing);
 

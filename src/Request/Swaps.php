@@ -7,6 +7,7 @@ namespace Larder\Request;
 use Larder\Codec\Entry;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
+use Larder\Store\Intent;
 use Larder\System\Process;
 
 /** Reads a value, decides, and compares-and-swaps: atomic across processes and servers. */

@@ -8,6 +8,7 @@ use Larder\Codec\Entry;
 use Larder\Near\Near;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
+use Larder\Store\Intent;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Record;

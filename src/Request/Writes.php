@@ -7,6 +7,9 @@ namespace Larder\Request;
 use Larder\Codec\Entry;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
+use Larder\Store\Intent;
+use Larder\Store\Invalidation;
+use Larder\Store\Record;
 
 /**
  * What all kinds of writes of one request share: the fills that wait for its end, its intents, and what it does with its copies
@@ -146,35 +149,17 @@ final class Writes
     /**
      * Removes a key, or moves a marker, over the record that was in the way, but leaves the intents of others standing.
      *
-     * @param ?string $body the new body if no other intent stands
+     * @param string $kind of the change, where it is another than the key's usual one
      */
-    public function takeAway(string $key, ChangeResult $outcome, string $kind, ?string $body = null): ?ChangeResult
+    public function takeAway(string $key, ChangeResult $outcome, string $kind = ''): ?ChangeResult
     {
-        for ($try = 0; $try < self::TRIES; $try++) {
-            $standing = $this->othersIntents($outcome->record->body ?? '');
-            $outcomes = $this->truth->write([new Change(
-                $key,
-                $standing === [] ? $body : Intent::body($standing),
-                $this->view->writer,
-                $outcome->record->position ?? Change::ALWAYS,
-                kind: $kind,
-                strict: $outcome->record !== null,
-            )], [$key]);
-            if ($outcomes === null || $outcomes[0]->done) {
-                return $outcomes[0] ?? null;
-            }
-            $outcome = $outcomes[0];
-        }
+        $invalidation = new Invalidation(fn(array $changes): ?array => $this->truth->write($changes, [$key]), $this->view->writer);
 
-        return null;
+        return $invalidation->over($key, $outcome, [$this->view->writer], $this->truth->now(), $kind);
     }
 
-    /** @return array<string, array{int, string, bool}> */
-    public function othersIntents(string $body): array
+    public function hasOthersIntent(?Record $record): bool
     {
-        $standing = Intent::alive(Intent::parse($body), $this->truth->now());
-        unset($standing['w' . $this->view->writer]);
-
-        return $standing;
+        return $record !== null && Intent::others($record->body, [$this->view->writer], $this->truth->now()) !== [];
     }
 }

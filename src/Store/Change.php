@@ -98,23 +98,6 @@ final class Change
         $this->atomic = $atomic;
     }
 
-    /**
-     * Removes entries and leases, and moves markers.
-     *
-     * @param non-empty-list<string> $keys
-     *
-     * @return non-empty-list<self>
-     */
-    public static function invalidations(array $keys, string $writer): array
-    {
-        return \array_map(static fn(string $key): self => match ($key[0]) {
-            'e' => new self($key, null, $writer, kind: 'd', strict: true),
-            // A lease that could not be released.
-            'l' => new self($key, null, $writer, logged: false, kind: 'd', strict: true),
-            default => new self($key, 'm', $writer, kind: 'm', strict: true),
-        }, $keys);
-    }
-
     /** Whether this change's positions can be compared with those of this epoch. */
     public function isOf(string $epoch): bool
     {

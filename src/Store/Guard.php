@@ -91,7 +91,7 @@ final class Guard
         $this->deferred === [] || $this->isSettling || $this->writeDeferred();
         $start = (int) \hrtime(true);
         if ($this->until !== 0 && !$this->isReachable()) {
-            $this->keep($invalidated, $start);
+            $this->keep($invalidated, $writer, $start);
 
             return null;
         }
@@ -101,7 +101,7 @@ final class Guard
 
             return $call($this->store ??= $this->made());
         } catch (Failure $failure) {
-            $this->keep($invalidated, $start);
+            $this->keep($invalidated, $writer, $start);
             $this->failed($failure);
 
             return null;
@@ -205,9 +205,11 @@ final class Guard
             // Under a new writer's name: another request may have kept them, and a request's own changes would not count
             // against the fills that it has still to write.
             $writer = \bin2hex(\random_bytes(6));
-            $applied = $this->call(fn(Store $store): bool => $this->pending->apply(
-                fn(array $keys) => $this->put($store, Change::invalidations($keys, $writer)),
-            ));
+            $applied = $this->call(function (Store $store) use ($writer): bool {
+                $invalidation = new Invalidation(fn(array $changes): array => $this->put($store, $changes), $writer);
+
+                return $this->pending->apply(fn(array $kept) => $invalidation->make($kept, $store->now(...)) || throw Failure::because($this->name, 'other processes changed a key again and again'));
+            });
         } finally {
             $applied === true || $this->until = \max(1, $this->until);
         }
@@ -274,8 +276,10 @@ final class Guard
                 $deferred = $this->deferred;
                 $this->deferred = [];
                 foreach ($deferred as $writer => $keys) {
-                    $keys = \array_map(\strval(...), \array_keys($keys));
-                    $keys === [] || $this->write(Change::invalidations($keys, (string) $writer), $keys);
+                    $writer = (string) $writer;
+                    $keys = \array_fill_keys(\array_keys($keys), [$writer]);
+                    $now = fn(): int => $this->call(static fn(Store $store): int => $store->now()) ?? (int) (\microtime(true) * 1000);
+                    $keys === [] || (new Invalidation($this->writeOrKeep(...), $writer))->make($keys, $now);
                 }
             }
         } finally {
@@ -284,17 +288,28 @@ final class Guard
     }
 
     /**
+     * @param non-empty-list<Change> $changes
+     *
+     * @return ?non-empty-list<ChangeResult>
+     */
+    private function writeOrKeep(array $changes): ?array
+    {
+        return $this->write($changes, \array_map(static fn(Change $change): string => $change->key, $changes));
+    }
+
+    /**
      * Keeps what the store could not record.
      *
      * @param list<string> $keys
-     * @param int          $begun hrtime() when the call began that has failed: it has one time-out, for the store and for this
+     * @param string       $writer who invalidates them
+     * @param int          $begun  hrtime() when the call began that has failed: it has one time-out, for the store and for this
      */
-    private function keep(array $keys, int $begun): void
+    private function keep(array $keys, string $writer, int $begun): void
     {
         if ($keys === [] || $this->pending === null) {
             return;
         }
-        if (!$this->pending->keep($keys, $begun)) {
+        if (!$this->pending->keep($keys, $writer, $begun)) {
             $this->failureLog?->report($this->name, 'an invalidation could not be recorded, and only this process keeps it: there is no file for it in ' . $this->pending->where());
         }
         $markers = \array_values(\array_filter($keys, Markers::is(...)));

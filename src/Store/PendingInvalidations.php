@@ -15,7 +15,7 @@ use Larder\System\WrongUser;
 /**
  * Keeps on this server the invalidations that the store could not record, until the store is back.
  *
- * They lie in an AppendLog, a key a record, in a file of fixed size that is filled with zeros before it is needed, so that a
+ * They lie in an AppendLog, a key with its writer a record, in a file of fixed size that is filled with zeros before it is needed, so that a
  * full disk cannot refuse it. If it is full, each key is kept once; if that does not help, or another program has written
  * over the file, all must be flushed.
  *
@@ -105,15 +105,16 @@ final class PendingInvalidations
 
     /**
      * @param list<string> $keys
-     * @param ?int         $begun hrtime() when the call began that has failed; null: just now
+     * @param string       $writer who invalidated them: its intents on them end with it
+     * @param ?int         $begun  hrtime() when the call began that has failed; null: just now
      *
      * @return bool false: only this process's memory holds them
      */
-    public function keep(array $keys, ?int $begun = null): bool
+    public function keep(array $keys, string $writer = '', ?int $begun = null): bool
     {
         $begun ??= (int) \hrtime(true);
         foreach ($keys as $key) {
-            $this->own[$key] = true;
+            $this->own[$writer === '' ? $key : "$writer $key"] = true;
         }
         if ($this->file !== null && Quiet::call(fn(): bool => $this->write($this->file, $begun))) {
             $this->own = [];
@@ -157,16 +158,22 @@ final class PendingInvalidations
     private function whole(AppendLog $log, array $keys, bool $isClean): string
     {
         $there = $log->read()[0] ?? ($isClean ? [] : [self::ALL]);
-        $bytes = AppendLog::bytes(...\array_keys(\array_flip([...$there, ...$keys])));
+        $all = \array_flip([...$there, ...$keys]);
+        // Without the writers, whose intents then end by themselves, each key is there once. Not quite full, or the next
+        // process would have to read all of it again.
+        $most = \min(self::SIZE * 0.9, $log->size());
+        $bytes = AppendLog::bytes(...\array_map(\strval(...), \array_keys($all)));
+        if (\strlen($bytes) > $most) {
+            $bytes = AppendLog::bytes(...\array_map(\strval(...), \array_keys(self::byKey(\array_keys($all)))));
+        }
 
-        // Not quite full, or the next process would have to read all of it again.
-        return \strlen($bytes) > self::SIZE * 0.9 || \strlen($bytes) > $log->size() ? AppendLog::bytes(self::ALL) : $bytes;
+        return \strlen($bytes) > $most ? AppendLog::bytes(self::ALL) : $bytes;
     }
 
     /**
-     * Hands the kept keys to $apply and forgets them when it returns.
+     * Hands the kept keys, each with the writers that invalidated it, to $apply and forgets them when it returns.
      *
-     * @param \Closure(non-empty-list<string>): mixed $apply
+     * @param \Closure(non-empty-array<string, list<string>>): mixed $apply
      *
      * @return bool false: another process is applying them, or the file cannot be read or reset
      */
@@ -212,7 +219,7 @@ final class PendingInvalidations
             }
             $log->unlock();
             // Others may add keys while the store applies these; the next round takes them.
-            self::hand(\array_filter($keys, self::isKey(...)) === $keys ? $keys : [self::ALL], $apply);
+            self::hand($keys, $apply);
             $mark = $end;
         }
 
@@ -220,19 +227,35 @@ final class PendingInvalidations
     }
 
     /**
-     * @param array<array-key> $keys
-     * @param \Closure(non-empty-list<string>): mixed $apply
+     * @param array<array-key> $kept
+     * @param \Closure(non-empty-array<string, list<string>>): mixed $apply
      */
-    private static function hand(array $keys, \Closure $apply): void
+    private static function hand(array $kept, \Closure $apply): void
     {
-        foreach (\array_chunk(\array_keys(\array_flip($keys)), self::PORTION) as $portion) {
-            $apply(\array_map(\strval(...), $portion));
+        foreach (\array_chunk(self::byKey($kept), self::PORTION, true) as $portion) {
+            $apply($portion);
         }
     }
 
-    private static function isKey(string $key): bool
+    /**
+     * @param array<array-key> $kept
+     *
+     * @return array<string, list<string>> by key: the writers that invalidated it; one key that covers everything, if any is not a key
+     */
+    private static function byKey(array $kept): array
     {
-        return \in_array(\substr($key, 0, 2), ['e:', 'f:', 't:', 'l:'], true);
+        $keys = [];
+        foreach ($kept as $entry) {
+            $entry = (string) $entry;
+            [$writer, $key] = ($entry[1] ?? ' ') === ':' ? ['', $entry] : [...\explode(' ', $entry, 2), ''];
+            if (!\in_array(\substr($key, 0, 2), ['e:', 'f:', 't:', 'l:'], true)) {
+                return [self::ALL => []];
+            }
+            $keys[$key] ??= [];
+            $writer === '' || $keys[$key][] = $writer;
+        }
+
+        return $keys;
     }
 
     /**
@@ -302,7 +325,7 @@ final class PendingInvalidations
      * Flushes everything, because of the flag, and removes it. One process at a time: the flush of another one would take
      * away what was stored since this one's.
      *
-     * @param \Closure(non-empty-list<string>): mixed $apply
+     * @param \Closure(non-empty-array<string, list<string>>): mixed $apply
      */
     private function flush(\Closure $apply, int $begun): bool
     {
@@ -313,7 +336,7 @@ final class PendingInvalidations
         }
         for ($round = 0; $this->isFlagged(); $round++) {
             $times = (int) \filesize($flag);
-            $apply([self::ALL]);
+            $apply([self::ALL => []]);
             $handle = FileLock::file($flag);
             // A flag that cannot be removed would flush again and again. One that was put again stays.
             if ($handle === null || $round === self::ROUNDS || !$this->isLocked(static fn(float $seconds): bool => FileLock::take($handle, $seconds), $begun)

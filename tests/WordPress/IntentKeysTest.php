@@ -81,13 +81,14 @@ final class IntentKeysTest extends SharedSiteTestCase
     public static function writes(): iterable
     {
         $post = '$id = wp_insert_post(["post_title" => "Title", "post_status" => "publish", "meta_input" => ["colour" => "red"]]);';
+        // A statement that changes no row withdraws its intents, so each writes a value that no other test has written.
         $value = '"' . \bin2hex(\random_bytes(4)) . '"';
         yield 'an autoloaded option' => ['add_option("keys_a", "");', "update_option('keys_a', $value)", ['options alloptions']];
         yield 'another option' => ['add_option("keys_b", "", "", false);', "update_option('keys_b', $value)", ['options keys_b']];
         yield 'a change of autoload' => ['add_option("keys_c", "", "", false);', "update_option('keys_c', $value, true)", ['options alloptions', 'options keys_c']];
         yield 'a new option' => ['', "add_option('keys_' . $value, 1)", ['options alloptions', 'options notoptions']];
         yield 'an option that goes' => ['add_option("keys_d", "", "", false);', "delete_option('keys_d')", ['options keys_d']];
-        yield 'an option that may be there with another autoload' => ['', '$wpdb->query("INSERT INTO $wpdb->options (option_name, option_value, autoload) VALUES (\'keys_g\', 1, \'off\') ON DUPLICATE KEY UPDATE option_value = VALUES(option_value)")', ['options alloptions', 'options keys_g', 'options notoptions']];
+        yield 'an option that may be there with another autoload' => ['', '$wpdb->query("INSERT INTO $wpdb->options (option_name, option_value, autoload) VALUES (\'keys_g\', ' . \random_int(3, 1 << 30) . ', \'off\') ON DUPLICATE KEY UPDATE option_value = VALUES(option_value)")', ['options alloptions', 'options keys_g', 'options notoptions']];
         yield 'the same, set' => ['', '$wpdb->query("INSERT INTO $wpdb->options SET option_name = \'keys_g\', option_value = 1, autoload = \'on\' ON DUPLICATE KEY UPDATE option_value = 2, autoload = \'on\'")', ['options alloptions', 'options keys_g', 'options notoptions']];
         yield 'an option that is replaced' => ['', '$wpdb->replace($wpdb->options, ["option_name" => "keys_g", "option_value" => 1, "autoload" => "on"])', ['options alloptions', 'options keys_g', 'options notoptions']];
         yield 'an option that is renamed' => ['add_option("keys_h", "", "", false);', '$id = hrtime(true); $wpdb->update($wpdb->options, ["option_name" => "keys_$id"], ["option_name" => "keys_h"])', ['options alloptions', 'options keys_#', 'options keys_h', 'options notoptions']];

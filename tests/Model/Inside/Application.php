@@ -153,7 +153,6 @@ final class Application
     public function intend(string ...$keys): void
     {
         $this->cache->intend(...$keys);
-        Machine::step('intended', $keys);
     }
 
     /** Notes for a transaction whether a change has reached the cache. */

@@ -28,12 +28,12 @@ final class Pending
     }
 
     /** @param list<string> $keys */
-    public function keep(array $keys): bool
+    public function keep(array $keys, string $writer = ''): bool
     {
-        return Machine::step('keep', $keys) === true;
+        return Machine::step('keep', \array_map(static fn(string $key): string => "$writer $key", $keys)) === true;
     }
 
-    /** @param \Closure(non-empty-list<string>): void $apply */
+    /** @param \Closure(non-empty-array<string, list<string>>): mixed $apply */
     public function apply(\Closure $apply): bool
     {
         if (Machine::step('gate') !== true) {
@@ -43,13 +43,18 @@ final class Pending
         try {
             for ($round = 0; $round < self::ROUNDS; $round++) {
                 // Empty: all that was there is applied, and was forgotten in the same step.
-                /** @var list<string> $keys */
-                $keys = Machine::step('take', $done);
-                if ($keys === []) {
+                /** @var list<string> $kept */
+                $kept = Machine::step('take', $done);
+                if ($kept === []) {
                     return true;
                 }
+                $keys = [];
+                foreach ($kept as $entry) {
+                    [$writer, $key] = \explode(' ', $entry, 2);
+                    $keys[$key][] = $writer;
+                }
                 $apply($keys);
-                $done += \count($keys);
+                $done += \count($kept);
             }
 
             return false;

@@ -313,15 +313,15 @@ final class Mutants
                 ['writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', true,
             ],
             'an invalidation that fails is not kept' => [
-                [$guard => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
+                [$guard => ['catch (Failure $failure) { $this->keep($invalidated, $writer, $start);' => 'catch (Failure $failure) {']],
                 $away, [0, 1], 'none', true,
             ],
             'an invalidation is not kept while the truth is left alone' => [
-                [$guard => ['!$this->isReachable()) { $this->keep($invalidated, $start);' => '!$this->isReachable()) {']],
+                [$guard => ['!$this->isReachable()) { $this->keep($invalidated, $writer, $start);' => '!$this->isReachable()) {']],
                 $away, [0, 1], 'none', true,
             ],
             'a set that fails over a conflict is not kept' => [
-                [$guard => ['catch (Failure $failure) { $this->keep($invalidated, $start);' => 'catch (Failure $failure) {']],
+                [$guard => ['catch (Failure $failure) { $this->keep($invalidated, $writer, $start);' => 'catch (Failure $failure) {']],
                 ['reads, modifies, writes', 'writes and sets', 'is away'], [0, 1], 'none', true,
             ],
             'a flush that fails is not kept' => [
@@ -333,13 +333,17 @@ final class Mutants
                 $away, [0, 0], 'none', true,
             ],
             'what is pending is forgotten although it could not be applied' => [
-                [$guard => ['fn(array $keys) => $this->put($store, Change::invalidations($keys, $writer))'
-                    => 'function (array $keys) use ($store, $writer): void { try { $this->put($store, Change::invalidations($keys, $writer)); } catch (Failure) { } }']],
+                [$guard => ['fn(array $kept) => $invalidation->make($kept, $store->now(...)) || throw'
+                    => 'fn(array $kept) => (static function () use ($invalidation, $kept, $store): bool { try { return $invalidation->make($kept, $store->now(...)); } catch (Failure) { return true; } })() || throw']],
                 $away, [0, 0], 'none', true,
             ],
             'what another request kept is applied under the name of this one' => [
                 $named,
                 $away, [0, 0], 'none', false,
+            ],
+            'what is pending ends the intents of others' => [
+                ['Store\Invalidation' => ['if ($standing !== []) {' => 'if (false) {']],
+                ['writes, deletes, lives on', 'intends, writes', 'is away'], [0, 0], 'none', false, false, 1,
             ],
             'a fill waits although the deletion after it failed, and is not judged by it' => [
                 $named + ['Request\Deletes' => [

@@ -229,6 +229,7 @@ final class ProtocolTest extends TestCase
                 yield "on one server, step by step: $text" => [$names, [0, 0], 'apcu', 0, true, false];
             }
         }
+        yield 'away, killed under an intent' => [['writes, deletes, lives on', 'intends, writes', 'is away'], [0, 0], 'none', 1, false, false];
         yield 'away, near: fills, writes, deletes, lives on' => [['fills, writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'apcu', 0, false, false];
         yield 'away, killed: writes, deletes, lives on' => [['writes, deletes, lives on', 'reads and fills', 'is away'], [0, 0], 'none', 1, false, false];
         foreach (['writes and deletes', 'writes and sets', 'writes, flushes', 'writes, deletes, refreshes'] as $other) {

@@ -37,7 +37,7 @@ final class Site implements World
     /** @var array<int, array<string, true>> rows that a process changed and has not told the cache about */
     private array $owes = [];
 
-    /** @var array<int, array<string, true>> keys under an intent of a process */
+    /** @var array<int, array<string, true>> keys on which the truth tier has had an intent of a process */
     private array $intended = [];
 
     /** @var array<int, bool> servers that cannot reach the truth tier; true: what they write arrives, and its answer is lost */
@@ -112,7 +112,6 @@ final class Site implements World
             'commit transaction' => $this->commit($process),
             'roll back' => $this->rollBack($process),
             'change' => $this->change($process, $arguments[0]),
-            'intended' => $this->intended[$process] = \array_fill_keys($arguments[0], true),
             'returned' => $this->returned($process, $arguments[0]),
             'check' => $this->check($server, ...$arguments),
             'violation' => throw new Violation($arguments[0]),
@@ -282,8 +281,9 @@ final class Site implements World
     private function keep(int $process, int $server, array $keys): bool
     {
         $fresh = \array_slice($this->pending[$server] ?? [], $this->gates[$server][1] ?? 0);
-        foreach ($keys as $key) {
-            \in_array($key, $fresh, true) || $this->pending[$server][] = $key;
+        foreach ($keys as $kept) {
+            \in_array($kept, $fresh, true) || $this->pending[$server][] = $kept;
+            $key = \explode(' ', $kept, 2)[1];
             $owed = $key[0] === 'e' ? \array_intersect_key([\substr($key, 3) => true], $this->owes[$process] ?? []) : $this->owes[$process] ?? [];
             $this->kept[$server] = self::with($this->kept[$server] ?? [], \array_map(static fn(): int => 1 << $process, $owed));
             $this->told($process, $key, $key[0] === 'e' || $key[0] === 'l' ? 'd' : 'm');
@@ -322,6 +322,9 @@ final class Site implements World
     {
         if ($key[0] === 'e') {
             unset($this->owes[$process][\substr($key, 3)]);
+            if ($kind === 'i') {
+                $this->intended[$process][\substr($key, 3)] = true;
+            }
         } elseif ($kind === 'm') {
             // Not those that are made because a store may have forgotten them.
             unset($this->owes[$process]);

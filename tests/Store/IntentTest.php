@@ -2,10 +2,10 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Request;
+namespace Larder\Tests\Store;
 
 use Larder\Codec\Entry;
-use Larder\Request\Intent;
+use Larder\Store\Intent;
 use Larder\System\ProcessId;
 use Larder\Tests\Contract\Forks;
 use PHPUnit\Framework\TestCase;

@@ -2,9 +2,8 @@
 
 declare(strict_types=1);
 
-namespace Larder\Request;
+namespace Larder\Store;
 
-use Larder\Codec\Entry;
 use Larder\System\ProcessId;
 
 /**
@@ -12,7 +11,7 @@ use Larder\System\ProcessId;
  *
  * While any intent stands, the record's body is `i` and a line for each: `<until ms> <writer> <process> <t or nothing>`.
  * Nothing is stored over it, and readers ask the database. An intent on a flush or tag marker announces that the marker
- * is about to move once more (see Transaction).
+ * is about to move once more (see Request\Transaction).
  *
  * Its writer ends an intent. If the writer does not, it ends by itself:
  *
@@ -50,7 +49,7 @@ final class Intent
     public static function parse(string $body): array
     {
         $standing = [];
-        if (($body[0] ?? '') === Entry::INTENT) {
+        if (($body[0] ?? '') === Change::HELD) {
             foreach (\explode("\n", \substr($body, 1)) as $line) {
                 $parts = \explode(' ', $line, 4);
                 if (\count($parts) === 4) {
@@ -70,7 +69,7 @@ final class Intent
             $lines[] = $until . ' ' . \substr($writer, 1) . ' ' . $process . ' ' . ($lasting ? self::LASTING : '');
         }
 
-        return Entry::INTENT . \implode("\n", $lines);
+        return Change::HELD . \implode("\n", $lines);
     }
 
     /**
@@ -92,6 +91,23 @@ final class Intent
                 || $until > $now + 2 * self::STATEMENT) {
                 unset($standing[$writer]);
             }
+        }
+
+        return $standing;
+    }
+
+    /**
+     * The intents in a record that still stand, but not those of these writers.
+     *
+     * @param list<string> $ended
+     *
+     * @return array<string, array{int, string, bool}>
+     */
+    public static function others(string $body, array $ended, int $now): array
+    {
+        $standing = self::alive(self::parse($body), $now);
+        foreach ($ended as $writer) {
+            unset($standing['w' . $writer]);
         }
 
         return $standing;
