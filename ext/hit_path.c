@@ -49,7 +49,7 @@ static const declaration of_window[WINDOW_PROPERTIES] = {
 enum { POSITION, VALUE, ENCODED, CREATED, EXPIRY, SOFT, SURE, TAGS, IS_ENCODED, PARTS };
 
 /*
- * A copy in APCu (src/Near/ApcuNear.php) that is an array holds its position and a long string. Another is a string:
+ * A copy in APCu (src/Near/ApcuCopy.php) that is an array holds its position and a long string. Another is a string:
  * a letter, the position, then the value (STRING) or what an entry's body holds (src/Codec/Entry.php): a letter, and if
  * that is TIMED, when it was made, when it expires, and nothing but zeros; then the payload, which begins with its type.
  */

@@ -14,7 +14,7 @@ use Larder\Near\StoreNear;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
-use Larder\Store\Guard;
+use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Sqlite\SqliteWatch;
 use Larder\Store\Store;
@@ -67,7 +67,7 @@ final class Assembly
         $local = $runtime === null ? null : "$runtime/local-$mark";
         $request = new Request(
             new Truth(
-                new Guard(
+                new OutageGuard(
                     $name,
                     $store,
                     static fn(): Store => StoreFactory::make($truth, $options, $runtime),

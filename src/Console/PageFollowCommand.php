@@ -8,7 +8,7 @@ use Larder\Cache;
 use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Page\Files\Tree;
-use Larder\System\Process;
+use Larder\System\Clock;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\SignalableCommandInterface;
 use Symfony\Component\Console\Input\InputInterface;
@@ -49,7 +49,7 @@ final class PageFollowCommand extends CacheCommand implements SignalableCommandI
             $isDone = !\in_array(false, \array_map(static fn(Tree $tree): bool => $tree->follow(), $trees), true);
             // What has failed is in the log, and is made up for: a position that is not applied stays.
             $place->complaints->take();
-            Process::pause($isDone ? self::PAUSE : self::AFTER_FAILURE);
+            Clock::pause($isDone ? self::PAUSE : self::AFTER_FAILURE);
         }
 
         return Application::OK;

@@ -6,7 +6,7 @@ namespace Larder\Counter;
 
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\Segment;
-use Larder\System\Process;
+use Larder\System\Fork;
 
 /**
  * Collects additions in shared memory, and writes them into the database when a tenth of a second has passed.
@@ -34,13 +34,13 @@ final class CombiningEngine implements Engine
 
     public function __construct(private readonly Segment $segment, private readonly SqliteEngine $database, private readonly string $name)
     {
-        $this->process = Process::id();
+        $this->process = Fork::pid();
     }
 
     /** On the command line; in a web server the next request is there soon, and must not pay for this. */
     public function __destruct()
     {
-        if ($this->hasAdded && \PHP_SAPI === 'cli' && $this->process === Process::id()) {
+        if ($this->hasAdded && \PHP_SAPI === 'cli' && $this->process === Fork::pid()) {
             try {
                 $this->settle();
             } catch (CounterFailure) {

@@ -8,7 +8,7 @@ use Larder\Codec\Codec;
 use Larder\Codec\Entry;
 use Larder\Store\Journal\JournalSlice;
 use Larder\System\FileLock;
-use Larder\System\Process;
+use Larder\System\Fork;
 use Larder\System\Signals;
 
 /**
@@ -17,28 +17,17 @@ use Larder\System\Signals;
  * Its keys, all under the prefix:
  *
  *     <prefix>:state             array: generation, epoch, position, token, ahead
- *     <prefix>:<generation>:e:…  a copy           <prefix>:<generation>:f:… t:…   a marker's position, an int
+ *     <prefix>:<generation>:e:…  an ApcuCopy       <prefix>:<generation>:f:… t:…   a marker's position, an int
  *
  * `ahead` is the newest change that the journal lists beyond its end (JournalSlice::ahead()). A copy read before it may lack
  * it, so it is refused like a copy read before the position.
  *
  * A gap in the journal, or a new epoch, begins a new generation: nobody can read older copies from then on.
  *
- * A copy takes the form that is fastest to read. A plain string is `s | position 8 | the string`: only the position must
- * be checked, and PHP compares it in place before it copies a byte. A long plain string is an array [position, string],
- * which saves its second copy (at 20 kB a read takes a tenth of a microsecond instead of half a microsecond). Everything
- * else is `e | position 8 | body`.
- *
  * Writers hold flock() on a file: APCu's own lock protects only its table, and APCu has no conditional store.
  */
 final class ApcuNear implements Near
 {
-    /** Bytes from which a string is stored in an array, so that a read copies it once. */
-    private const LONG = 2048;
-
-    /** Where the body begins in a copy that is neither. */
-    private const BODY = 9;
-
     /** Seconds. APCu adds a life to the time and expires at once what exceeds 32 bits. The body holds the exact time. */
     private const LONGEST_LIFE = 86_400 * 365;
 
@@ -99,7 +88,7 @@ final class ApcuNear implements Near
                 $ahead = 0;
             } else {
                 foreach ($changes->list as [$key, $changed]) {
-                    if ($changed > $position && self::position(\apcu_fetch($this->prefix . $key)) < $changed) {
+                    if ($changed > $position && ApcuCopy::position(\apcu_fetch($this->prefix . $key)) < $changed) {
                         \apcu_delete($this->prefix . $key);
                     }
                 }
@@ -139,11 +128,11 @@ final class ApcuNear implements Near
         }
         $changes = $window->changes;
         $raw = \apcu_fetch($window->prefix . $key);
-        // Window::admits(), of a plain string in APCu's form.
+        // Window::admits(), of a plain string in APCu's form (ApcuCopy).
         if (\is_string($raw) && $raw > $window->low
-            && (isset($window->own[$key]) ? \strncmp($raw, 's' . \pack('J', $window->own[$key]), self::BODY) === 0 : $raw < $window->high)) {
+            && (isset($window->own[$key]) ? \strncmp($raw, 's' . \pack('J', $window->own[$key]), ApcuCopy::BODY) === 0 : $raw < $window->high)) {
             (++$window->hits & Window::OFTEN) === 0 && $window->trim();
-            $value = $window->values[$key] = \substr($raw, self::BODY);
+            $value = $window->values[$key] = \substr($raw, ApcuCopy::BODY);
             // Meanwhile a signal handler may have changed something, perhaps this key.
             $changes === $window->changes || $window->drop($key);
 
@@ -164,12 +153,12 @@ final class ApcuNear implements Near
     {
         $value = match (true) {
             \is_array($raw) => isset($raw[0], $raw[1]) && \is_int($raw[0]) && $window->admits($key, $raw[0]) ? $raw[1] : null,
-            !\is_string($raw) || !isset($raw[self::BODY]) => null,
+            !\is_string($raw) || !isset($raw[ApcuCopy::BODY]) => null,
             $raw[0] === 'e' => $this->encoded($key, $window, $raw),
-            default => $window->admits($key, self::position($raw)) ? $window->values[$key] = \substr($raw, self::BODY) : null,
+            default => $window->admits($key, ApcuCopy::position($raw)) ? $window->values[$key] = \substr($raw, ApcuCopy::BODY) : null,
         };
         if ($value === null) {
-            $copy = self::parse($raw);
+            $copy = ApcuCopy::parse($raw);
             $window->other = $copy === null ? null : [...$copy, $key];
 
             return null;
@@ -189,15 +178,15 @@ final class ApcuNear implements Near
     {
         // Window::admits(), as in get().
         if ($raw <= $window->lowEncoded
-            || !(isset($window->own[$key]) ? \strncmp($raw, 'e' . \pack('J', $window->own[$key]), self::BODY) === 0 : $raw < $window->highEncoded)) {
+            || !(isset($window->own[$key]) ? \strncmp($raw, 'e' . \pack('J', $window->own[$key]), ApcuCopy::BODY) === 0 : $raw < $window->highEncoded)) {
             return null;
         }
         $left = $uptime = 0;
-        if ($raw[self::BODY] === 'v') {
-            $at = self::BODY + Entry::PLAIN;
+        if ($raw[ApcuCopy::BODY] === 'v') {
+            $at = ApcuCopy::BODY + Entry::PLAIN;
         } else {
             $uptime = \intdiv(\hrtime(true), 1_000_000);
-            $at = Entry::timed($raw, $uptime < $window->compared ? $uptime + $window->ahead : $window->now(), $left, self::BODY);
+            $at = Entry::timed($raw, $uptime < $window->compared ? $uptime + $window->ahead : $window->now(), $left, ApcuCopy::BODY);
         }
         $type = $raw[$at] ?? Codec::NULL;
         if ($at === 0 || ($left !== 0 && $window->unchecked > 0) || $type === Codec::NULL || $type >= Codec::SNAPSHOTS) {
@@ -223,31 +212,7 @@ final class ApcuNear implements Near
 
     public function copy(string $key): ?array
     {
-        return self::parse(\apcu_fetch($this->prefix . $key));
-    }
-
-    /**
-     * Decodes what APCu holds for a key, in one of the forms above.
-     *
-     * @return array{Entry, int}|null with the position of the copy; null: no copy
-     */
-    private static function parse(mixed $raw): ?array
-    {
-        if (\is_string($raw) && \strlen($raw) > 8) {
-            /** @var array{1: int} $position */
-            $position = \unpack('J', $raw, 1);
-            if ($raw[0] === 's') {
-                return [new Entry("\0" . \substr($raw, 9), 0), $position[1]];
-            }
-            $entry = Entry::fromBody(\substr($raw, self::BODY));
-
-            return $entry === null ? null : [$entry, $position[1]];
-        }
-        if (\is_array($raw) && \count($raw) === 2 && \is_int($raw[0]) && \is_string($raw[1])) {
-            return [new Entry("\0" . $raw[1], 0), $raw[0]];
-        }
-
-        return null;
+        return ApcuCopy::parse(\apcu_fetch($this->prefix . $key));
     }
 
     public function marker(string $key): ?int
@@ -261,13 +226,7 @@ final class ApcuNear implements Near
     {
         $raws = [];
         foreach ($copies as [$key, $entry, $position, $at, $life]) {
-            $plain = $entry->tags === [] && $entry->payload[0] === "\0" && $entry->until() === 0;
-            $raw = match (true) {
-                !$plain => 'e' . \pack('J', $position) . $entry->body(),
-                \strlen($entry->payload) > self::LONG => [$position, \substr($entry->payload, 1)],
-                default => 's' . \pack('J', $position) . \substr($entry->payload, 1),
-            };
-            $raws[$key] = [$raw, $position, $at, $life];
+            $raws[$key] = [ApcuCopy::of($entry, $position), $position, $at, $life];
         }
         $this->store($raws, $epoch);
     }
@@ -314,7 +273,7 @@ final class ApcuNear implements Near
             $from = !\is_array($state) || $state[0] !== $this->generation || $state[1] !== $epoch ? \PHP_INT_MAX : \max($state[2], $state[4]);
             foreach ($raws as $key => [$raw, $position, $at, $life]) {
                 $key = $prefix . $key;
-                $there = self::position(\apcu_fetch($key));
+                $there = ApcuCopy::position(\apcu_fetch($key));
                 if ($from > $at || $there > $position) {
                     $this->refused++;
                     $there < $position && \apcu_delete($key);
@@ -326,22 +285,6 @@ final class ApcuNear implements Near
         } finally {
             $this->unlock();
         }
-    }
-
-    /** Position of a copy or marker, as APCu holds it; -1: none. */
-    private static function position(mixed $raw): int
-    {
-        if (\is_string($raw) && \strlen($raw) > 8) {
-            /** @var array{1: int} $position */
-            $position = \unpack('J', $raw, 1);
-
-            return $position[1];
-        }
-        if (\is_array($raw)) {
-            return \is_int($raw[0] ?? null) ? $raw[0] : -1;
-        }
-
-        return \is_int($raw) ? $raw : -1;
     }
 
     private function enter(string $generation): void
@@ -357,7 +300,7 @@ final class ApcuNear implements Near
             return false;
         }
         $this->busy = true;
-        $pid = Process::id();
+        $pid = Fork::pid();
         if ($this->lock === null || $this->pid !== $pid || (\fstat($this->lock)['nlink'] ?? 0) === 0) {
             // A lock belongs to its file handle. A handle inherited over a fork would share the parent's lock; a handle
             // of a deleted file would not meet the locks of processes that came later.

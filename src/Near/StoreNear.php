@@ -6,8 +6,8 @@ namespace Larder\Near;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
-use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
+use Larder\Store\OutageGuard;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
@@ -32,7 +32,7 @@ final class StoreNear implements Near
     /** Position of the state's record in this store; every write is guarded by it. */
     private int $guard = 0;
     private int $refused = 0;
-    private readonly Guard $store;
+    private readonly OutageGuard $store;
     private readonly string $writer;
     private readonly string $stateKey;
 
@@ -42,7 +42,7 @@ final class StoreNear implements Near
      */
     public function __construct(Store $store, private readonly string $name, string $part = 'sqlite', ?FailureLog $failureLog = null, ?\Closure $make = null)
     {
-        $this->store = new Guard($part, $store, $make, $failureLog);
+        $this->store = new OutageGuard($part, $store, $make, $failureLog);
         $this->writer = \bin2hex(\random_bytes(6));
         $this->stateKey = $name . ':state';
     }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
-use Larder\System\Process;
+use Larder\System\Clock;
 
 /**
  * One request at the cache, and its response: answer() from what is stored, or let the application run with variables() and
@@ -245,7 +245,7 @@ final class Exchange
         $end = \hrtime(true) + (int) (\min(self::UNASKED, $this->settings->wait) * 1e9);
         do {
             $mayBuild = $this->builders->mayBuildHere($key, $this->place);
-            $mayBuild || Process::pause(\random_int(self::LONGEST_PAUSE, 2 * self::LONGEST_PAUSE));
+            $mayBuild || Clock::pause(\random_int(self::LONGEST_PAUSE, 2 * self::LONGEST_PAUSE));
             // It may have been busy for a moment only, in which another process took the right.
             $this->pages->retry();
             $taken = $this->place === null && $mayBuild ? ($this->builders->isBuilt($key) ? false : null) : $this->builders->take($key);
@@ -290,7 +290,7 @@ final class Exchange
         $end = \hrtime(true) + (int) ($this->settings->wait * 1e9);
         $pause = self::FIRST_PAUSE;
         while (\hrtime(true) < $end) {
-            Process::pause(\random_int($pause >> 1, $pause));
+            Clock::pause(\random_int($pause >> 1, $pause));
             $pause = \min(self::LONGEST_PAUSE, $pause * 2);
             if ($this->builders->isBuilt($key)) {
                 continue;

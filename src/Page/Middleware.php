@@ -74,7 +74,7 @@ final class Middleware implements MiddlewareInterface
 
             return $this->response($reply);
         }
-        $this->pages->follow();
+        $this->pages->purge()->follow();
 
         return $this->run($exchange, $request, $handler);
     }

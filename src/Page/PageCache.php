@@ -90,7 +90,7 @@ final class PageCache
             $this->pages->publish();
             exit;
         }
-        $this->pages->follow();
+        $this->pages->purge()->follow();
         if (isset($_SERVER[Exchange::RENEWAL])) {
             // Nobody listens: the one who asked for it has closed the connection, or waits only for the end.
             \ignore_user_abort(true);
@@ -139,13 +139,13 @@ final class PageCache
      */
     public function purge(string ...$urls): bool
     {
-        return $this->pages->purge($this->tagsOf($urls));
+        return $this->pages->purge()->remove($this->tagsOf($urls));
     }
 
     /** Removes every page that carries one of the tags. */
     public function purgeTags(string ...$tags): bool
     {
-        return $this->pages->purge(Tags::clean($tags));
+        return $this->pages->purge()->remove(Tags::clean($tags));
     }
 
     /**
@@ -155,19 +155,19 @@ final class PageCache
      */
     public function expire(string ...$urls): bool
     {
-        return $this->pages->expire($this->tagsOf($urls));
+        return $this->pages->purge()->expire($this->tagsOf($urls));
     }
 
     /** Lets every page that carries one of the tags be renewed: visitors get it until one request has made it anew. */
     public function expireTags(string ...$tags): bool
     {
-        return $this->pages->expire(Tags::clean($tags));
+        return $this->pages->purge()->expire(Tags::clean($tags));
     }
 
     /** Removes all pages. */
     public function purgeAll(): bool
     {
-        return $this->pages->flush();
+        return $this->pages->purge()->all();
     }
 
     /**
@@ -184,7 +184,7 @@ final class PageCache
                 throw new InvalidConfiguration('"' . $url . '" is no URL of a page. Write https://example.org/path?query, or /path?query for every host.');
             }
             $normal = Url::without($normal, $this->settings->rules['ignoredQuery']);
-            $tags = [...$tags, ...$this->pages->tagsOf($url[0] === '/' ? \substr($normal, \strlen('http://any')) : $normal)];
+            $tags = [...$tags, ...$this->pages->purge()->tagsOf($url[0] === '/' ? \substr($normal, \strlen('http://any')) : $normal)];
         }
 
         return $tags;

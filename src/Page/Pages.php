@@ -6,7 +6,6 @@ namespace Larder\Page;
 
 use Larder\Cache;
 use Larder\Page\Files\FileOptions;
-use Larder\Page\Files\Tree;
 
 /**
  * The stored pages, in two groups of the cache. Under a request's key lie, each with a letter in front, in `page`
@@ -25,9 +24,6 @@ use Larder\Page\Files\Tree;
  */
 final class Pages
 {
-    /** Most tags that the cache invalidates in one call. */
-    private const AT_ONCE = 1_000;
-
     /** Most lists of field names that one URL's variants may depend on. */
     private const LISTS = 4;
 
@@ -51,11 +47,10 @@ final class Pages
     private ?PageNotes $notes = null;
     private ?Builders $builders = null;
     private ?Budget $budget = null;
+    private ?Purge $purge = null;
     private ?FastDoor $door = null;
     private bool $hasDoor;
 
-    /** The web server's own copies of pages; null: there are none, or nobody has asked yet. */
-    private ?Tree $tree = null;
     private readonly ?FileOptions $files;
 
     /** @var list<string> tags of the page found or stored last */
@@ -83,6 +78,11 @@ final class Pages
     public function builders(): Builders
     {
         return $this->builders ??= new Builders($this->noted());
+    }
+
+    public function purge(): Purge
+    {
+        return $this->purge ??= new Purge($this->shared, $this->notes(...), $this->settings);
     }
 
     private function noted(): Cache
@@ -124,17 +124,6 @@ final class Pages
         }
 
         return $this->door;
-    }
-
-    private function tree(): ?Tree
-    {
-        return $this->files === null ? null : $this->tree ??= new Tree($this->shared, $this->files->directory);
-    }
-
-    /** Tells caches in front of this server which tags' pages to remove. */
-    private function tellProxies(string ...$tags): bool
-    {
-        return $this->settings?->proxies === null || $this->settings->proxies->remove(\array_values($tags));
     }
 
     /**
@@ -286,7 +275,7 @@ final class Pages
         [$key, $page, $body, $tags] = $this->last;
         $names = [...\array_slice($this->shared->internals()->journalled("p$key"), 0, 1), ...$this->names($tags)];
         try {
-            $this->tree()?->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
+            $this->purge()->tree()?->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
             \error_log('Larder: the web server got no file of a page: ' . $failure->getMessage());
@@ -306,7 +295,7 @@ final class Pages
     public function elsewhere(string $key, string $name, array $page): array
     {
         $reason = null;
-        $file = $this->files === null ? null : $this->tree()?->file($this->files, $key, $page, $reason);
+        $file = $this->files === null ? null : $this->purge()->tree()?->file($this->files, $key, $page, $reason);
 
         return ['file' => $file, 'reason' => $reason, 'copy' => $this->door()?->has($key, $name)];
     }
@@ -385,69 +374,5 @@ final class Pages
         $tiers = $this->own()->inspect("p$name");
 
         return Tags::named(\end($tiers)['tags'] ?? []);
-    }
-
-    /** Removes all pages. */
-    public function flush(): bool
-    {
-        return $this->shared->flush() && $this->follow() && $this->tellProxies(Proxies::ALL);
-    }
-
-    /**
-     * The tags of a URL: its own, and that of all that a No-Vary-Search rule makes of it.
-     *
-     * @param string $url as RequestKey::url() gives it; without scheme and host it means every host
-     *
-     * @return list<string>
-     */
-    public function tagsOf(string $url): array
-    {
-        $rule = $this->notes()->search(\explode('?', $url, 2)[0]);
-
-        return $rule === null ? [Tags::url($url)] : [Tags::url($url), Tags::url($rule->url($url))];
-    }
-
-    /** @param list<string> $tags */
-    public function purge(array $tags): bool
-    {
-        $done = $this->invalidate($tags);
-
-        return $this->tellProxies(...$tags) && $done;
-    }
-
-    /** @param list<string> $tags */
-    public function expire(array $tags): bool
-    {
-        $done = $this->invalidate(\array_map(Tags::ofStamp(...), $tags));
-
-        return $this->tellProxies(...$tags) && $done;
-    }
-
-    /** @param list<string> $tags */
-    private function invalidate(array $tags): bool
-    {
-        $done = true;
-        foreach (\array_chunk($tags, self::AT_ONCE) as $some) {
-            $done = $this->shared->invalidateTags(...$some) && $done;
-            $done = $this->follow(\array_slice($this->shared->internals()->journalled('p', ...$some), 1, \count($some))) && $done;
-        }
-
-        return $done;
-    }
-
-    /**
-     * Takes from the web server's files what has changed. A page that has not, its next request puts there again.
-     *
-     * @param list<string> $names that the journal may not have yet
-     */
-    public function follow(array $names = []): bool
-    {
-        $trees = \array_column(Tree::noted($this->shared), null, 'directory');
-        $tree = $this->tree();
-        if ($tree !== null) {
-            $trees[$tree->directory] = $tree;
-        }
-
-        return !\in_array(false, \array_map(static fn(Tree $tree): bool => $tree->follow($names), $trees), true);
     }
 }

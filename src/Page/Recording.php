@@ -276,18 +276,18 @@ final class Recording
         if (\in_array($this->serving->method, self::SAFE, true) || $status < 200 || $status >= 400 || $this->serving->url === null) {
             return;
         }
-        $tags = $this->pages->tagsOf($this->serving->url);
+        $tags = $this->pages->purge()->tagsOf($this->serving->url);
         foreach ([...$fields['location'] ?? [], ...$fields['content-location'] ?? []] as $reference) {
             $url = Url::resolve($reference, $this->serving->url);
             // Another origin's pages are none of its business.
             if ($url !== null && \in_array(Tags::origin($url), $this->origins, true)) {
-                $tags = [...$tags, ...$this->pages->tagsOf(Url::without($url, $this->settings->rules['ignoredQuery']))];
+                $tags = [...$tags, ...$this->pages->purge()->tagsOf(Url::without($url, $this->settings->rules['ignoredQuery']))];
             }
         }
         foreach (Tags::groups($fields, 'cache-group-invalidation') as $group) {
             $tags[] = Tags::group($this->origins[0], $group);
         }
-        $this->pages->purge($tags);
+        $this->pages->purge()->remove($tags);
     }
 
     /** For the command line, under whatever name of the site it asks. */

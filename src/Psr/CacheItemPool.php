@@ -9,7 +9,7 @@ use Larder\Codec\Codec;
 use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\System\Clock;
-use Larder\System\Process;
+use Larder\System\Fork;
 use Psr\Cache\CacheItemInterface;
 use Psr\Cache\CacheItemPoolInterface;
 
@@ -259,7 +259,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     /** Drops the deferred items in a forked child: they are its parent's. */
     private function forget(): void
     {
-        $process = Process::id();
+        $process = Fork::pid();
         if ($process !== $this->process) {
             $this->process = $process;
             $this->deferred = [];

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\System\Process;
+use Larder\System\Fork;
 
 /** Makes the ids of messages: 28 hexadecimal digits, unique, in the order of time but for the clock's jumps. */
 final class MessageId
@@ -21,7 +21,7 @@ final class MessageId
     /** @return non-empty-list<string> in order */
     public static function many(int $count): array
     {
-        $pid = Process::id();
+        $pid = Fork::pid();
         if (self::$pid !== $pid) {
             // A forked child must not go on with its parent's.
             self::$pid = $pid;

@@ -4,8 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\System\Clock;
+use Larder\System\Fork;
 use Larder\System\Ownership;
-use Larder\System\Process;
 use Larder\System\Quiet;
 use Larder\System\Signals;
 
@@ -284,7 +285,7 @@ final class PushLog
     private function open(string $mode): bool
     {
         // A lock belongs to parent and child: a forked child opens its own.
-        if ($this->handle !== null && $this->pid === Process::id() && $mode === 'r+') {
+        if ($this->handle !== null && $this->pid === Fork::pid() && $mode === 'r+') {
             return true;
         }
         $this->handle = null;
@@ -297,7 +298,7 @@ final class PushLog
             return false;
         }
         $this->handle = $handle;
-        $this->pid = Process::id();
+        $this->pid = Fork::pid();
         \stream_set_read_buffer($handle, 0);
         \stream_set_write_buffer($handle, 0);
 
@@ -341,7 +342,7 @@ final class PushLog
                 // It was deleted. The next call opens the new one.
                 $this->handle = null;
             } elseif ($try < $tries) {
-                Process::pause(20 << $try);
+                Clock::pause(20 << $try);
             } else {
                 break;
             }

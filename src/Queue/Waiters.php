@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\System\Process;
+use Larder\System\Clock;
+use Larder\System\Fork;
 use Larder\System\Quiet;
 
 /**
@@ -43,7 +44,7 @@ final class Waiters
         }
         $this->leave();
         Quiet::call(function (): void {
-            $this->pid = Process::id();
+            $this->pid = Fork::pid();
             $this->path = "$this->directory/$this->pid-" . \bin2hex(\random_bytes(4));
             // The last one that left may remove the directory just now.
             for ($try = 0; $try < 5; $try++) {
@@ -67,7 +68,7 @@ final class Waiters
             return;
         }
         $this->pipe = null;
-        if ($this->pid === Process::id()) {
+        if ($this->pid === Fork::pid()) {
             Quiet::call(function (): void {
                 \unlink($this->path);
                 // Fails where another one waits.
@@ -79,7 +80,7 @@ final class Waiters
     public function wait(int $milliseconds): void
     {
         if ($this->pipe === null) {
-            Process::pause(\min($milliseconds, self::POLL) * 1_000);
+            Clock::pause(\min($milliseconds, self::POLL) * 1_000);
 
             return;
         }
@@ -126,6 +127,6 @@ final class Waiters
     {
         \clearstatcache(true, $this->path);
 
-        return $this->pipe !== null && $this->pid === Process::id() && \file_exists($this->path);
+        return $this->pipe !== null && $this->pid === Fork::pid() && \file_exists($this->path);
     }
 }

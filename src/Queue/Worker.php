@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
-use Larder\System\Process;
+use Larder\System\Clock;
+use Larder\System\Fork;
 
 /**
  * Handles messages one after the other, in one process: takes one, calls the handler, acknowledges it and takes the next in
@@ -59,9 +60,9 @@ final class Worker
      */
     public function run(): int
     {
-        $process = Process::id();
+        $process = Fork::pid();
         // Not for a child that the handler has forked.
-        \register_shutdown_function(fn() => $process === Process::id() && $this->end());
+        \register_shutdown_function(fn() => $process === Fork::pid() && $this->end());
         $this->tell(['event' => 'ready']);
         $this->report();
         $begin = \microtime(true);
@@ -160,7 +161,7 @@ final class Worker
                 if ($this->isStopped || $this->link?->isClosed() === true) {
                     return null;
                 }
-                Process::pause($rest * 1_000);
+                Clock::pause($rest * 1_000);
             }
         }
     }

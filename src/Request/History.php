@@ -380,10 +380,14 @@ final class History
         }
     }
 
-    /** This request read and replaced the value in one step: its next write is judged from this position. */
-    public function swapped(string $key, int $position): void
+    /**
+     * This request read and replaced the value in one step: its next write is judged from this position.
+     *
+     * @param bool $unsure the value was of bounded life, so the one made from it is too
+     */
+    public function swapped(string $key, int $position, bool $unsure): void
     {
-        $this->note($key, self::SEEN, $position);
+        $this->note($key, $unsure ? self::UNSURE : self::SEEN, $position);
     }
 
     /** The request drops all its copies without listing their keys. */

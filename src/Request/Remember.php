@@ -6,7 +6,8 @@ namespace Larder\Request;
 
 use Larder\Codec\Entry;
 use Larder\Store\Snapshot;
-use Larder\System\Process;
+use Larder\System\Clock;
+use Larder\System\Fork;
 use Larder\System\Signals;
 
 /**
@@ -114,7 +115,7 @@ final class Remember
                     }
                 }
                 do {
-                    Signals::letIn(static fn() => Process::pause($pause + \random_int(0, $pause >> 2)));
+                    Signals::letIn(static fn() => Clock::pause($pause + \random_int(0, $pause >> 2)));
                     $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
                     if ($pause === self::MAXIMUM_PAUSE) {
                         // The holder may have failed to release its lease: then the release is a pending invalidation.
@@ -174,7 +175,7 @@ final class Remember
         } else {
             [, $reference] = $view->history->reference($name);
         }
-        $process = Process::id();
+        $process = Fork::pid();
         $moment = $view->history->watch();
         $entry = null;
         try {
@@ -182,11 +183,11 @@ final class Remember
             $entry = $wrap($value);
         } finally {
             // An exception, or the end of a fiber that nobody resumes. Handlers wait again, so none of theirs ends this early.
-            if ($entry === null && $release && Process::id() === $process) {
+            if ($entry === null && $release && Fork::pid() === $process) {
                 $this->leases->giveBack($name);
             }
         }
-        if (Process::id() !== $process) {
+        if (Fork::pid() !== $process) {
             // A child that was forked in the computation: its parent holds the lease, and stores its own value.
             return $value;
         }

@@ -7,7 +7,7 @@ namespace Larder\Request;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Near\Near;
-use Larder\System\Process;
+use Larder\System\Fork;
 use Larder\System\Signals;
 
 /**
@@ -58,8 +58,8 @@ final class Request
         bool $lazy = false,
         public readonly ?string $local = null,
     ) {
-        $this->forks = Process::forks();
-        $this->process = $this->forks ? Process::id() : 0;
+        $this->forks = Fork::isPossible();
+        $this->process = $this->forks ? Fork::pid() : 0;
         $this->view = new View($truth, $near, $lazy);
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
@@ -85,7 +85,7 @@ final class Request
     /** Each call of the application gets the reader here for its first read. */
     public function reader(): Reader
     {
-        if ($this->forks && Process::id() !== $this->process) {
+        if ($this->forks && Fork::pid() !== $this->process) {
             $this->noticeFork();
         }
 
@@ -225,8 +225,8 @@ final class Request
     /** Makes a forked child a request of its own: waiting fills, leases and intents are its parent's. */
     private function noticeFork(): void
     {
-        if ($this->forks && Process::id() !== $this->process) {
-            $this->process = Process::$last;
+        if ($this->forks && Fork::pid() !== $this->process) {
+            $this->process = Fork::$last;
             $this->view->leaveParent();
             $this->writes?->forget();
             $this->intents?->forget();

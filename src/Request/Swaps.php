@@ -8,7 +8,7 @@ use Larder\Codec\Entry;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Intent;
-use Larder\System\Process;
+use Larder\System\Clock;
 
 /** Reads a value, decides, and compares-and-swaps: atomic across processes and servers. */
 final class Swaps
@@ -81,7 +81,7 @@ final class Swaps
                 $this->writes->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
                 // Once more, as a delete does.
                 $this->view->history->change($key);
-                $this->view->history->swapped($key, $outcomes[0]->position);
+                $this->view->history->swapped($key, $outcomes[0]->position, $next->sure !== 0);
 
                 return $next;
             }
@@ -89,7 +89,7 @@ final class Swaps
                 return null;
             }
             if ($try > 2) {
-                Process::pause(\random_int(10, 100 * \min($try, 20)));
+                Clock::pause(\random_int(10, 100 * \min($try, 20)));
             }
         }
 

@@ -6,8 +6,8 @@ namespace Larder\Request;
 
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
-use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
+use Larder\Store\OutageGuard;
 use Larder\Store\PurgeCounters;
 use Larder\Store\ReadsOne;
 use Larder\Store\ReadsPosition;
@@ -16,7 +16,7 @@ use Larder\Store\Snapshot;
 use Larder\Store\Store;
 use Larder\Store\Watch;
 
-/** The truth tier as one request uses it. Where the store fails, a call returns null and the application goes on: see Guard. */
+/** The truth tier as one request uses it. Where the store fails, a call returns null and the application goes on: see OutageGuard. */
 final class Truth
 {
     /** Milliseconds after which the store's clock is asked again. */
@@ -39,7 +39,7 @@ final class Truth
     private ?bool $readsPosition = null;
 
     public function __construct(
-        public readonly Guard $guard,
+        public readonly OutageGuard $guard,
         /** Names the request that opened it. */
         public readonly string $writer,
         private readonly ?Watch $watch = null,

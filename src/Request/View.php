@@ -13,7 +13,7 @@ use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Markers;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
-use Larder\System\Process;
+use Larder\System\Clock;
 use Larder\System\Signals;
 
 /**
@@ -22,7 +22,7 @@ use Larder\System\Signals;
  *
  * This folder holds everything between Cache and the engines: reading down and filling up (Reader), writing and the
  * table of conflicts (Writes, ConflictTable), intents. Engines know nothing of it; what goes on where one of them fails is
- * Store\Guard's. Cache knows no engine, but reads the near tier by itself if that is APCu or the segment, which saves a call on
+ * Store\OutageGuard's. Cache knows no engine, but reads the near tier by itself if that is APCu or the segment, which saves a call on
  * each hit; the classes in Near/ take the copies apart.
  *
  * This file is longer than others because positions, markers and copies are one state, which the beginning, the renewal
@@ -753,7 +753,7 @@ final class View
             if ($snapshot === null || $position !== 0 || $late) {
                 return $position === 0 ? \PHP_INT_MAX : $position;
             }
-            Process::pause(\random_int($pause, 2 * $pause));
+            Clock::pause(\random_int($pause, 2 * $pause));
         }
     }
 

@@ -11,7 +11,7 @@ interface ReadsOne extends Store
 {
     /**
      * As read() of one key, which is no marker's. The caller holds signals (System\Signals) and has asked for the process id
-     * just now (System\Process).
+     * just now (System\Fork).
      *
      * @return array{?string, int, string}|Snapshot body, position and epoch; the body may have expired, if it says so itself.
      *                                              Without a record: null, and a position at which there was none. Or what

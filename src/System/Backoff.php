@@ -35,7 +35,7 @@ final class Backoff
             return false;
         }
         // A random pause keeps waiters from trying all at the same time.
-        Process::pause(\mt_rand($this->pause >> 1, $this->pause));
+        Clock::pause(\mt_rand($this->pause >> 1, $this->pause));
         $this->pause = \min(self::LONGEST, $this->pause * 2);
 
         return true;

@@ -25,6 +25,15 @@ final class Clock
     /** hrtime() of the next comparison. */
     private static int $due = 0;
 
+    public static function pause(int $microseconds): void
+    {
+        if (\function_exists('usleep')) {
+            \usleep($microseconds);
+        } else {
+            \time_nanosleep(\intdiv($microseconds, 1_000_000), $microseconds % 1_000_000 * 1_000);
+        }
+    }
+
     /** Milliseconds since the machine's boot, the same for all its processes. */
     public static function now(): int
     {

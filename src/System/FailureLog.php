@@ -57,7 +57,7 @@ final class FailureLog
             if ($silent > 0 && $silent <= self::SECONDS) {
                 return true;
             }
-            $me = Process::id() . ' ' . \md5($part);
+            $me = Fork::pid() . ' ' . \md5($part);
             $lines = [$now . ' ' . $me];
             $before = false;
             foreach (\explode("\n", (string) \stream_get_contents($handle)) as $line) {

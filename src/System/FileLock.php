@@ -81,7 +81,7 @@ final class FileLock
      */
     public function handle(): mixed
     {
-        if ($this->handle !== null && $this->pid === Process::id()) {
+        if ($this->handle !== null && $this->pid === Fork::pid()) {
             \clearstatcache();
             if (\fileinode($this->path) === $this->inode) {
                 return $this->handle;
@@ -174,7 +174,7 @@ final class FileLock
 
     public function release(): void
     {
-        if ($this->handle !== null && $this->pid === Process::id()) {
+        if ($this->handle !== null && $this->pid === Fork::pid()) {
             \flock($this->handle, \LOCK_UN);
         }
         LockHolders::remove($this->path, $this);
@@ -204,7 +204,7 @@ final class FileLock
         // No read buffer: a read must see what other processes have written.
         \stream_set_read_buffer($handle, 0);
         $this->handle = $handle;
-        $this->pid = Process::id();
+        $this->pid = Fork::pid();
         $this->inode = $stat['ino'];
         $this->isRestored = self::isSetBack($stat);
         $this->opened++;

@@ -23,7 +23,7 @@ final class LockHolders
      */
     public static function add(string $engine, string $path, object $lock): void
     {
-        $process = Process::id();
+        $process = Fork::pid();
         [$by, $reference] = self::$locks[$path] ?? [0, null];
         $holder = $reference?->get();
         if ($holder === $lock) {

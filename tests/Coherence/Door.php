@@ -17,7 +17,7 @@ use Larder\Request\Intents;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
-use Larder\Store\Guard;
+use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Store;
 use Larder\System\FailureLog;
@@ -46,7 +46,7 @@ final class Door
 
             return $settings->journal ? $store : new DeafStore($store);
         };
-        $guard = new Guard($settings->dsn, $make(), $make, new FailureLog(null), new PendingInvalidations($files . '.kept'));
+        $guard = new OutageGuard($settings->dsn, $make(), $make, new FailureLog(null), new PendingInvalidations($files . '.kept'));
         $truth = new Truth($guard, \bin2hex(\random_bytes(6)));
         $codec = Codec::create(null, null);
         $near = match ($options->near?->scheme) {

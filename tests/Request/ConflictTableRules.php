@@ -196,6 +196,21 @@ abstract class ConflictTableRules extends TestCase
         self::assertNull($this->request()->get('k'));
     }
 
+    /** It keeps the end of the value that it was made from. */
+    public function testWhatAnUpdateMakesOfAValueOfBoundedLifeIsOne(): void
+    {
+        [$a, $b] = [$this->request(), $this->request()];
+        $a->get('k');
+        $b->set('k', 'b');
+        $a->set('k', 'a');
+        $c = $this->request();
+        self::assertSame('aa', $c->update('k', static fn(mixed $value): string => $value . 'a'));
+        self::assertSame('value of bounded life', $this->kind('k'));
+        self::assertSame('aa', $c->get('k'));
+        self::assertTrue($c->set('k', 'from aa'));
+        self::assertNull($this->request()->get('k'));
+    }
+
     public function testOwnChangesNeverCount(): void
     {
         $a = $this->request();

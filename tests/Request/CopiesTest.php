@@ -9,9 +9,9 @@ use Larder\Codec\Entry;
 use Larder\Request\Copies;
 use Larder\Request\History;
 use Larder\Request\Truth;
-use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
+use Larder\Store\OutageGuard;
 use Larder\System\Clock;
 use PHPUnit\Framework\TestCase;
 
@@ -27,7 +27,7 @@ final class CopiesTest extends TestCase
         $this->codec = Codec::create(null, null);
         $this->history = new History();
         $this->history->begin(new JournalSlice('epoch', 10, '', false));
-        $this->copies = new Copies($this->codec, $this->history, new Truth(new Guard('memory', new MemoryStore()), 'writer000000'), 'e::');
+        $this->copies = new Copies($this->codec, $this->history, new Truth(new OutageGuard('memory', new MemoryStore()), 'writer000000'), 'e::');
     }
 
     public function testPlainValuesAreReadyToBeHandedOut(): void

@@ -8,8 +8,8 @@ use Larder\Request\History;
 use Larder\Request\Leases;
 use Larder\Request\Truth;
 use Larder\Store\Change;
-use Larder\Store\Guard;
 use Larder\Store\MemoryStore;
+use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Record;
 use Larder\System\Clock;
@@ -31,7 +31,7 @@ final class LeasesTest extends TestCase
     protected function setUp(): void
     {
         $this->store = new MemoryStore(1 << 20);
-        $this->truth = new Truth(new Guard('memory', $this->store, null, new FailureLog(null), new PendingInvalidations(null)), 'writer000000');
+        $this->truth = new Truth(new OutageGuard('memory', $this->store, null, new FailureLog(null), new PendingInvalidations(null)), 'writer000000');
     }
 
     public function testOneHasItUntilItGivesItBack(): void

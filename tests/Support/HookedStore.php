@@ -12,9 +12,9 @@ use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
 use Larder\Store\Change;
-use Larder\Store\Guard;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
+use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\ReadsOne;
 use Larder\Store\ReadsPosition;
@@ -41,7 +41,7 @@ final class HookedStore implements ReadsPosition
     /** A request over this store. */
     public function cache(?Near $near = null, PendingInvalidations $pending = new PendingInvalidations(null)): Cache
     {
-        $truth = new Truth(new Guard('hooked', $this, null, new FailureLog(new NullLogger()), $pending), \bin2hex(\random_bytes(6)));
+        $truth = new Truth(new OutageGuard('hooked', $this, null, new FailureLog(new NullLogger()), $pending), \bin2hex(\random_bytes(6)));
         $tiers = new Request($truth, $near, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk');
         $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\System;
 
 use Larder\Config\Functions;
-use Larder\System\Process as ThisProcess;
+use Larder\System\Fork;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
@@ -15,7 +15,7 @@ use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
 /** Hosts that many share take functions away (disable_functions), and hide files (open_basedir): a cache needs few of either. */
-#[CoversClass(ThisProcess::class)]
+#[CoversClass(Fork::class)]
 #[CoversClass(Functions::class)]
 final class DisabledFunctionsTest extends TestCase
 {
@@ -163,7 +163,7 @@ final class DisabledFunctionsTest extends TestCase
 
     public function testTheNumberOfAProcessStaysAndIsNobodyElses(): void
     {
-        $code = '$id = Larder\System\Process::id(); usleep(1); echo $id, " ", (int) ($id === Larder\System\Process::id());';
+        $code = '$id = Larder\System\Fork::pid(); usleep(1); echo $id, " ", (int) ($id === Larder\System\Fork::pid());';
         $with = Process::snippet($code);
         self::assertSame("$with->pid 1", $with->output());
         $numbers = [];

@@ -7,7 +7,7 @@ namespace Larder\Driver\Memcached;
 use Larder\Driver\Disconnected;
 use Larder\Driver\Socket;
 use Larder\System\Failure;
-use Larder\System\Process;
+use Larder\System\Fork;
 
 /**
  * One socket to one server, speaking memcached's classic text protocol (memcached: doc/protocol.txt).
@@ -54,7 +54,7 @@ final class MemcachedConnection
      */
     public function send(string $bytes, bool $repeatable, int $end): void
     {
-        if ($this->busy || $this->pid !== Process::id()) {
+        if ($this->busy || $this->pid !== Fork::pid()) {
             $this->drop();
         }
         $this->end = $end;
@@ -161,7 +161,7 @@ final class MemcachedConnection
     private function open(): Socket
     {
         $this->drop();
-        $this->pid = Process::id();
+        $this->pid = Fork::pid();
 
         $this->socket = Socket::open($this->port === 0 ? 'unix://' . $this->host : 'tcp://' . $this->host . ':' . $this->port, $this->end, $this->timeout);
         $now = \hrtime(true);

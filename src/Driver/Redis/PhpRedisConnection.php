@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Redis;
 
 use Larder\System\Failure;
-use Larder\System\Process;
+use Larder\System\Fork;
 
 /**
  * A connection by the extension "redis" (phpredis), version 5.3 or newer.
@@ -28,7 +28,7 @@ final class PhpRedisConnection extends RedisConnection
 
     protected function open(): bool
     {
-        if ($this->endpoint->isKept && Process::canKeep() && \filter_var(\ini_get('redis.pconnect.pooling_enabled'), \FILTER_VALIDATE_BOOL) && $this->takeOver()) {
+        if ($this->endpoint->isKept && Fork::mayKeepConnections() && \filter_var(\ini_get('redis.pconnect.pooling_enabled'), \FILTER_VALIDATE_BOOL) && $this->takeOver()) {
             return true;
         }
         $redis = new \Redis();

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Redis;
 
 use Larder\System\Failure;
-use Larder\System\Process;
+use Larder\System\Fork;
 use Larder\System\Quiet;
 
 /**
@@ -55,7 +55,7 @@ abstract class RedisConnection
     // An exception or a reply tells the same.
     final public function __construct(protected readonly Endpoint $endpoint)
     {
-        $this->forks = Process::forks();
+        $this->forks = Fork::isPossible();
         $this->timeout = (int) ($endpoint->timeout * 1e9);
     }
 
@@ -141,11 +141,11 @@ abstract class RedisConnection
     final public function ready(): int
     {
         // The usual case, without a call of this class.
-        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Process::id())) {
+        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Fork::pid())) {
             return $this->number;
         }
         if ($this->open) {
-            if ($this->process !== Process::id()) {
+            if ($this->process !== Fork::pid()) {
                 self::$parents[] = $this->release();
                 $this->open = false;
             } elseif ($this->busy) {
@@ -164,7 +164,7 @@ abstract class RedisConnection
     /** Whether this process has a connection of its own, as far as it knows without asking the server. */
     final public function isOpen(): bool
     {
-        return $this->open && $this->process === Process::id();
+        return $this->open && $this->process === Fork::pid();
     }
 
     /**
@@ -182,7 +182,7 @@ abstract class RedisConnection
      */
     final public function run(array $commands, int $attempts = 0): array
     {
-        if (!$this->open || ($this->forks && $this->process !== Process::id())) {
+        if (!$this->open || ($this->forks && $this->process !== Fork::pid())) {
             throw $this->failure('the connection was lost');
         }
         $this->busy = true;
@@ -219,7 +219,7 @@ abstract class RedisConnection
     final public function ask(array $command, int $number, bool $begins = true): mixed
     {
         $now = (int) \hrtime(true);
-        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Process::id())) {
+        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Fork::pid())) {
             return false;
         }
         $this->busy = true;
@@ -347,7 +347,7 @@ abstract class RedisConnection
     private function connect(): void
     {
         $this->open = $this->busy = true;
-        $this->process = Process::id();
+        $this->process = Fork::pid();
         Quiet::begin();
         try {
             $this->start();

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Driver\Sqlite;
 
 use Larder\System\Failure;
+use Larder\System\Fork;
 use Larder\System\Ownership;
-use Larder\System\Process;
 
 /**
  * A database file that must not forget, unlike a cache's: makes it where there is none, opens it and runs its transactions.
@@ -105,8 +105,8 @@ final class DurableDatabase
             $inode = $this->inode();
         }
         $this->inode = $inode;
-        $isKept = Process::canKeep();
-        $pid = Process::id();
+        $isKept = Fork::mayKeepConnections();
+        $pid = Fork::pid();
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = SqliteConnection::open($this->file, $isKept ? "larder-$pid-$inode-" . SqliteConnection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
         if (SqliteConnection::isKept($pdo)) {

@@ -6,7 +6,7 @@ namespace Larder\Driver\Sqlite;
 
 use Larder\System\Failure;
 use Larder\System\FileLock;
-use Larder\System\Process;
+use Larder\System\Fork;
 use Larder\System\Quiet;
 
 /**
@@ -313,7 +313,7 @@ class SqliteConnection
     /** Whether this process opened the connection, and not a process that it was forked from. */
     public function isOurs(): bool
     {
-        return $this->pid === Process::id();
+        return $this->pid === Fork::pid();
     }
 
     /** @throws \PDOException */

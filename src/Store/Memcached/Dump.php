@@ -6,8 +6,8 @@ namespace Larder\Store\Memcached;
 
 use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
+use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\Process;
 use Larder\System\Quiet;
 
 /** Iterates over whole servers, for the command line. */
@@ -95,7 +95,7 @@ final class Dump
                 if (!\str_starts_with($line, 'BUSY') || $try === self::TRIES) {
                     break;
                 }
-                Process::pause(20_000);
+                Clock::pause(20_000);
             }
             while ($line !== 'END') {
                 if (!\str_starts_with($line, 'key=')) {

@@ -8,8 +8,8 @@ use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
+use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\Process;
 
 /**
  * Makes changes that enter the journal. The steps of a round, in this order:
@@ -88,7 +88,7 @@ final class JournaledWrite
             if ($round === self::ROUNDS || ($round > self::LEAST && \hrtime(true) - $begun > $this->patience * 1e9)) {
                 throw Failure::because('memcached', 'other writers were faster each time');
             }
-            $round > 2 && Process::pause(\random_int(0, 100 * \min($round, 30)));
+            $round > 2 && Clock::pause(\random_int(0, 100 * \min($round, 30)));
             if ($this->log->lag() > self::LAG && !$this->catchesUp) {
                 $this->catchesUp = true;
                 try {
@@ -172,7 +172,7 @@ final class JournaledWrite
                 break;
             } else {
                 // Before it is shut out the other writer may settle its position, and afterwards it may say that it changed nothing.
-                Process::pause(self::WAIT << \min($wait, self::WAITS - 1));
+                Clock::pause(self::WAIT << \min($wait, self::WAITS - 1));
             }
             if (!$look->take('')) {
                 return [];

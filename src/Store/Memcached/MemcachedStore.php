@@ -12,8 +12,8 @@ use Larder\Store\Journal\JournalSlice;
 use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\Store\Store;
+use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\Process;
 
 /**
  * Keeps records on Memcached, which has no scripts, transactions or lists. All guarantees of Store come from "incr", "add"
@@ -88,7 +88,7 @@ final class MemcachedStore implements Store
             if ($known && $waited < self::YOUNG && ($window->doubt() || ($end < $top && $window->young($end, self::YOUNG, $waited)))) {
                 // Writers are at work and will settle their positions in a moment, or say that they changed nothing at those that
                 // were given up; then each change is listed once.
-                Process::pause(200 << \min($wait, 5));
+                Clock::pause(200 << \min($wait, 5));
                 continue;
             }
             $list = $known ? $window->changes($position, $end) : null;

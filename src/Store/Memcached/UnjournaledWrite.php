@@ -8,8 +8,8 @@ use Larder\Driver\Memcached\Batch;
 use Larder\Driver\Memcached\Servers;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
+use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\Process;
 
 /**
  * Makes changes that do not enter the journal (leases): compares and swaps by the record's own version. All versions come
@@ -47,7 +47,7 @@ final class UnjournaledWrite
             if ($outcome !== null) {
                 return $outcome;
             }
-            $try > 2 && Process::pause(\random_int(0, 100 * \min($try, 30)));
+            $try > 2 && Clock::pause(\random_int(0, 100 * \min($try, 30)));
         }
         throw Failure::because('memcached', 'other writers were faster each time');
     }

@@ -6,8 +6,8 @@ namespace Larder\Store\Sqlite;
 
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Failure;
+use Larder\System\Fork;
 use Larder\System\MachineBoot;
-use Larder\System\Process;
 
 /**
  * Opens a connection to a database that is whole, of this boot and of this version, and sets the connection up.
@@ -30,7 +30,7 @@ final class Opening
     /** @throws Failure */
     public function open(): Database
     {
-        $pid = Process::id();
+        $pid = Fork::pid();
         Database::leaveToParent($pid);
         $this->files->inspect('');
         try {
@@ -171,7 +171,7 @@ final class Opening
 
     private function isPersistent(): bool
     {
-        return Process::canKeep();
+        return Fork::mayKeepConnections();
     }
 
     /** @throws Failure|\PDOException */

@@ -14,7 +14,7 @@ use Larder\Store\Record;
 use Larder\Store\Snapshot;
 use Larder\System\Clock;
 use Larder\System\Failure;
-use Larder\System\Process;
+use Larder\System\Fork;
 
 /**
  * Keeps records and journal in one SQLite database, for the processes of one server and one user.
@@ -334,7 +334,7 @@ final class SqliteStore implements ReadsPosition
     private function current(array $keys): Database
     {
         $database = $this->database;
-        if ($database === null || $database->pid !== Process::id()) {
+        if ($database === null || $database->pid !== Fork::pid()) {
             $database = $this->database();
         }
         $size = $database->counter->size();
@@ -382,8 +382,8 @@ final class SqliteStore implements ReadsPosition
     public function write(array $changes): array
     {
         if (!isset($changes[1])) {
-            // The caller has asked for the process id just now (System\Process).
-            $position = $this->writing !== null && $this->database !== null && $this->database->pid === Process::$last ? $this->writing->append($changes[0]) : 0;
+            // The caller has asked for the process id just now (System\Fork).
+            $position = $this->writing !== null && $this->database !== null && $this->database->pid === Fork::$last ? $this->writing->append($changes[0]) : 0;
             if ($position > 0) {
                 $result = clone $this->made;
                 $result->position = $position;

@@ -13,7 +13,7 @@ use Larder\Request\History;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
-use Larder\Store\Guard;
+use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\System\FailureLog;
 use Larder\Tests\Model\Machine;
@@ -51,7 +51,7 @@ final class Application
         $must = Machine::step('begin');
         $this->must = $must;
         $failureLog = new FailureLog(new NullLogger());
-        $truth = new Truth(new Guard('truth', new ShelfStore('truth', $forgets, $isLocal), null, $failureLog, new PendingInvalidations(null)), "own$process");
+        $truth = new Truth(new OutageGuard('truth', new ShelfStore('truth', $forgets, $isLocal), null, $failureLog, new PendingInvalidations(null)), "own$process");
         $tier = match ($near) {
             'apcu' => new ApcuNear('n', "lock$server", 1 << 20),
             'store' => new StoreNear(new ShelfStore("near$server", false), 'n'),

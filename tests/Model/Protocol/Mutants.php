@@ -74,7 +74,7 @@ final class Mutants
     {
         return [
             'the near tier keeps what changed' => [
-                ['Near\ApcuNear' => ['if ($changed > $position && self::position(\apcu_fetch($this->prefix . $key)) < $changed) {' => 'if ($position < 0) {']],
+                ['Near\ApcuNear' => ['if ($changed > $position && ApcuCopy::position(\apcu_fetch($this->prefix . $key)) < $changed) {' => 'if ($position < 0) {']],
                 ['reads and fills', 'writes and deletes'], [0, 1], 'apcu', true,
             ],
             'the near tier takes what was read before it followed the log' => [
@@ -287,7 +287,7 @@ final class Mutants
                 ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what was set in a transaction is stored whatever came between' => [
-                [$transaction => ['$verdict = $this->sets->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1); $verdict = $this->sets->set($key, $space, $entry);']],
+                [$transaction => ['$verdict = $this->sets->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1, false); $verdict = $this->sets->set($key, $space, $entry);']],
                 ['in a transaction: reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
             ],
         ];
@@ -296,7 +296,7 @@ final class Mutants
     /** @return array<string, array{array<string, array<string, string>>, list<string>, list<int>, string, bool, 5?: bool, 6?: int}> */
     private static function failures(): array
     {
-        $guard = 'Store\Guard';
+        $guard = 'Store\OutageGuard';
         $named = [
             $guard => ['private bool $isBusy = false;' => "private bool \$isBusy = false; public string \$own = '';", '$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->own;'],
             'Request\Truth' => ['private readonly ?Watch $watch = null, ) {}' => 'private readonly ?Watch $watch = null, ) { $guard->own = $writer; }'],

@@ -311,7 +311,7 @@ final class ChangeLogTest extends TestCase
         $store = $this->warm();
         $this->append($store, 'parent', '1');
         $results = $this->inProcesses(3, static function (int $i) use ($store): bool {
-            \Larder\System\Process::id();
+            \Larder\System\Fork::pid();
 
             return $store->write([self::change("child $i", '1', "cccccccccc0$i")])[0]->done && self::get($store, 'parent') === '1';
         });

@@ -7,7 +7,7 @@ namespace Larder\Tests\Store\Sqlite;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\Database;
 use Larder\Store\Sqlite\SqliteStore;
-use Larder\System\Process;
+use Larder\System\Fork;
 use Larder\Tests\Contract\Forks;
 use PHPUnit\Framework\TestCase;
 
@@ -96,7 +96,7 @@ final class SqliteReadOneTest extends TestCase
     /** @return array{?string, int, string} */
     private static function all(SqliteStore $store, string $key): array
     {
-        Process::id();
+        Fork::pid();
         $one = $store->readOne($key);
         self::assertIsArray($one);
 

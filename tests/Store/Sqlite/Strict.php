@@ -7,7 +7,7 @@ namespace Larder\Tests\Store\Sqlite;
 use Larder\Store\Change;
 use Larder\Store\ReadsOne;
 use Larder\Store\Store;
-use Larder\System\Process;
+use Larder\System\Fork;
 use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\Before;
 
@@ -40,7 +40,7 @@ trait Strict
     /** As get(), by the shorter way. */
     private static function one(ReadsOne $store, string $key): ?string
     {
-        Process::id();
+        Fork::pid();
         $read = $store->readOne($key);
 
         return \is_array($read) ? $read[0] : ($read->records[$key] ?? null)?->body;

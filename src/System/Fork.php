@@ -4,30 +4,33 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-/** Identifies this process. A fork makes another process, which must not use its parent's connections and locks. */
-final class Process
+/**
+ * Notices that this process is a forked child: its id differs from the one that a class has kept. A child must not use its
+ * parent's connections and locks, nor write its parent's fills.
+ */
+final class Fork
 {
     /** Higher than any that Linux gives (proc(5), pid_max). */
     private const HIGHEST = 4_194_304;
 
     private static int $made = 0;
 
-    /** What id() last returned: for a caller that knows that somebody has called it just now. */
+    /** What pid() last returned: for a caller that knows that somebody has called it just now. */
     public static int $last = 0;
 
-    /** Whether id() asks PHP each time, since the process may be forked; null: id() was not called yet. */
+    /** Whether pid() asks PHP each time, since the process may be forked; null: pid() was not called yet. */
     private static ?bool $asks = null;
     private static ?bool $forks = null;
 
     /** The process id; if PHP may not read it (disable_functions), another number that no other process has. */
-    public static function id(): int
+    public static function pid(): int
     {
         if (self::$asks === true) {
             return self::$last = (int) \getmypid();
         }
-        if (self::$asks === null || self::forks()) {
+        if (self::$asks === null || self::isPossible()) {
             $isKnown = \function_exists('getmypid');
-            self::$asks = $isKnown && self::forks();
+            self::$asks = $isKnown && self::isPossible();
             self::$last = $isKnown ? (int) \getmypid() : self::otherwise();
         }
 
@@ -38,7 +41,7 @@ final class Process
      * Whether code of this process may fork it. In most requests of a web server none can, and nobody needs to ask the system
      * for the process id at each call of an engine.
      */
-    public static function forks(): bool
+    public static function isPossible(): bool
     {
         return self::$forks ??= \function_exists('pcntl_fork') || \function_exists('pcntl_rfork')
             || \extension_loaded('swoole') || \extension_loaded('openswoole')
@@ -46,18 +49,9 @@ final class Process
     }
 
     /** Whether PHP may keep connections: not on the command line, where a process has one request and forked children must be able to close. */
-    public static function canKeep(): bool
+    public static function mayKeepConnections(): bool
     {
         return \PHP_SAPI !== 'cli' && \PHP_SAPI !== 'phpdbg' && \PHP_SAPI !== 'embed';
-    }
-
-    public static function pause(int $microseconds): void
-    {
-        if (\function_exists('usleep')) {
-            \usleep($microseconds);
-        } else {
-            \time_nanosleep(\intdiv($microseconds, 1_000_000), $microseconds % 1_000_000 * 1_000);
-        }
     }
 
     private static function otherwise(): int

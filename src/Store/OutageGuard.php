@@ -24,7 +24,7 @@ use Larder\System\StaticCopies;
  * The store is made with the first call. If it cannot be made (its directory cannot be created, for example), every call tries
  * again.
  */
-final class Guard
+final class OutageGuard
 {
     /** Seconds for which a store that has failed is left alone. */
     private const REST = 2.0;
