@@ -557,22 +557,24 @@ final class Cache implements GetPath
      */
     public function transaction(\Closure $work): mixed
     {
-        $this->begin();
+        // A signal's handler may throw while $work runs, and after the end, but not where that would leave it open.
+        $held = Signals::hold();
+        $this->request->begin();
         $isOpen = true;
         try {
-            $result = $work();
+            $result = Signals::letIn($work);
             $isOpen = false;
         } catch (\Throwable $throwable) {
             $isOpen = false;
-            $this->rollBack();
+            $this->request->end(false);
 
             throw $throwable;
         } finally {
-            // The end of a fiber that nobody resumes. A signal's handler may throw on the way here, but not into the catch.
+            // The end of a fiber that nobody resumes.
             // @phpstan-ignore booleanAnd.leftAlwaysFalse (PHPStan knows of no such end)
-            $isOpen && $this->rollBack();
+            $isOpen && $this->request->end(false);
         }
-        $this->commitTransaction();
+        $this->request->end(true);
 
         return $result;
     }
@@ -582,6 +584,14 @@ final class Cache implements GetPath
     {
         $held = Signals::hold();
         $this->request->begin();
+        try {
+            unset($held);
+        } catch (\Throwable $throwable) {
+            // A signal's handler threw: for the caller it has not begun.
+            $this->rollBack();
+
+            throw $throwable;
+        }
     }
 
     /** Call it after COMMIT. Returns false if the truth tier could not record everything; what is missing is kept until it can. */

@@ -39,10 +39,10 @@ final class HookedStore implements ReadsPosition
     public function __construct(public Store $inner = new MemoryStore(1 << 20)) {}
 
     /** A request over this store. */
-    public function cache(?Near $near = null, PendingInvalidations $pending = new PendingInvalidations(null)): Cache
+    public function cache(?Near $near = null, PendingInvalidations $pending = new PendingInvalidations(null), bool $lazy = false): Cache
     {
         $truth = new Truth(new OutageGuard('hooked', $this, null, new FailureLog(new NullLogger()), $pending), \bin2hex(\random_bytes(6)));
-        $tiers = new Request($truth, $near, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk');
+        $tiers = new Request($truth, $near, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk', $lazy);
         $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 
         return $make($tiers, new Space());
@@ -50,6 +50,8 @@ final class HookedStore implements ReadsPosition
 
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
+        $this->call($this->before, 'since', []);
+
         return $this->inner->since($epoch, $position, $token);
     }
 

@@ -388,6 +388,15 @@ class SqliteConnection
         return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
     }
 
+    /** The damage that SQLite itself does not notice: another program has deleted the rows. */
+    public static function emptied(): \PDOException
+    {
+        $error = new \PDOException('another program has emptied a table');
+        $error->errorInfo = ['HY000', self::CORRUPT, $error->getMessage()];
+
+        return $error;
+    }
+
     /** The extended result code, which refines the code in its upper bits (sqlite.org/rescode.html, section 2). */
     private static function code(\PDOException $error): int
     {

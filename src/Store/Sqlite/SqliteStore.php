@@ -30,21 +30,21 @@ use Larder\System\Fork;
  */
 final class SqliteStore implements ReadsPosition
 {
-    private const ONE = 'SELECT (SELECT max(pos) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
+    private const ONE = 'SELECT (SELECT ifnull(max(pos), -1) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
     /** A web request prepares what it executes, and preparing takes longer: so the usual reads are by small statements. */
     private const GET = 'SELECT body, pos, used, sum FROM e WHERE k = ?';
 
-    public const END = 'SELECT max(pos) FROM e';
+    public const END = 'SELECT ifnull(max(pos), -1) FROM e';
 
     private const FLOORS = "SELECT value FROM m WHERE name = 'floors'";
 
     private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
 
-    private const SINCE = "SELECT 0, max(pos), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e"
+    private const SINCE = "SELECT 0, ifnull(max(pos), -1), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e"
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
 
-    private const MANY = "SELECT NULL, max(pos), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL, NULL FROM e UNION ALL"
+    private const MANY = "SELECT NULL, ifnull(max(pos), -1), (SELECT value FROM m WHERE name = 'floors'), NULL, NULL, NULL, NULL FROM e UNION ALL"
         . ' SELECT k, pos, writer, body, expiry, used, sum FROM ';
 
     /** Each key of the list is looked up. With IN, SQLite would sort the list into a table first. */
@@ -149,6 +149,9 @@ final class SqliteStore implements ReadsPosition
                 continue;
             }
             $end = (int) $rows[0][1];
+            if ($end < 0 && $this->isOlder($database, $end, $attempt)) {
+                continue;
+            }
             $this->note($end, $database->epoch, $size);
             if ($position < (int) $rows[0][2] || $position > $end || \count($rows) === self::LONGEST_LIST) {
                 return new JournalSlice($epoch, $end, $now, false);

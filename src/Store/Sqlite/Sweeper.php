@@ -386,7 +386,7 @@ final class Sweeper
 
     private function end(): int
     {
-        return $this->database->number('SELECT max(pos) FROM e');
+        return $this->database->number(SqliteStore::END);
     }
 
     /** @return list<array{int, int, string, int, int, int, string, string}> */

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Sqlite;
 
+use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Record;
@@ -20,7 +21,7 @@ use Larder\System\Failure;
  */
 final class Writing
 {
-    private const FIND = 'SELECT (SELECT max(pos) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used'
+    private const FIND = 'SELECT (SELECT ifnull(max(pos), -1) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used'
         . ' FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
     private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, sum, body) VALUES';
@@ -147,11 +148,16 @@ final class Writing
     /** Whether nothing is in a change's way. The caller holds the lock, and nobody else has changed anything. */
     private function isFree(Change $change): bool
     {
-        $this->isAnyHeld ??= $this->database->number(self::ANY_HELD) > 0;
         $this->guards = [];
         $this->past = null;
+        try {
+            $this->isAnyHeld ??= $this->database->number(self::ANY_HELD) > 0;
 
-        return $this->conflict($change, $this->find($change->key)) === null;
+            return $this->conflict($change, $this->find($change->key)) === null;
+        } catch (\PDOException) {
+            // Another program has damaged the database: commit() puts it aside.
+            return false;
+        }
     }
 
     /** Call it before a change of the writer's enters the journal. */
@@ -255,7 +261,7 @@ final class Writing
             return true;
         }
         if ($this->end < 0) {
-            $this->end = $database->number('SELECT max(pos) FROM e');
+            $this->end = $database->number(SqliteStore::END);
             // A process may have been killed after it had applied them.
             $waiting = \array_filter($waiting, fn(array $waits): bool => $waits[1] > $this->end);
         }
@@ -409,7 +415,7 @@ final class Writing
         /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
         $row = $this->database->find(self::FIND, $key);
         if ($this->end < 0) {
-            $this->end = $row[0];
+            $this->end = $row[0] < 0 ? throw SqliteConnection::emptied() : $row[0];
         }
         $row[0] = $this->end;
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Store\Sqlite;
 
+use Larder\Cache;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\Schema;
 use Larder\Store\Sqlite\SqliteStore;
@@ -139,6 +140,46 @@ final class SqliteFaultsTest extends TestCase
             $changes = $store->since($seen->epoch, $seen->end, $seen->token);
             self::assertTrue($changes->epoch !== $seen->epoch || $changes->complete);
             unset($store);
+        }
+    }
+
+    /** @return iterable<string, array{\Closure(string): void}> */
+    public static function damagesWhileOthersWrite(): iterable
+    {
+        yield from self::damages();
+        yield 'rows deleted' => [static fn(string $file) => (new \PDO('sqlite:' . $file))->exec('DELETE FROM e')];
+    }
+
+    /** Seen to fail: what a process asked before it appended a change was not caught. */
+    #[DataProvider('damagesWhileOthersWrite')]
+    public function testNoCallOfACacheThrowsOverADamagedDatabase(\Closure $damage): void
+    {
+        $dsn = "sqlite://$this->directory?near=none";
+        $cache = Cache::open($dsn);
+        for ($i = 0; $i < 60; $i++) {
+            $cache->set("k$i", \str_repeat("$i ", 500));
+        }
+        $cache->commit();
+        unset($cache);
+        foreach ([true, false] as $reads) {
+            (new \PDO('sqlite:' . $this->directory . '/larder.db'))->exec('PRAGMA wal_checkpoint(TRUNCATE)');
+            $cache = Cache::open($dsn);
+            $other = Cache::open($dsn);
+            $other->get('k1');
+            $reads && $cache->get('k2');
+            // From here on it appends.
+            $cache->set('one', 'more');
+            $damage($this->directory . '/larder.db');
+            for ($i = 0; $i < 60; $i++) {
+                $i % 2 === 0 ? $cache->delete("k$i") : $cache->set("k$i", "new $i");
+                $i % 7 === 0 && $other->update("k$i", static fn(): string => 'updated');
+                $other->delete("k$i");
+            }
+            // All that it read came from an epoch that is over.
+            $cache->refresh();
+            self::assertTrue($cache->set('k', 'new'));
+            self::assertSame('new', Cache::open($dsn)->get('k'));
+            unset($cache, $other);
         }
     }
 
