@@ -586,6 +586,7 @@ final class Cache implements GetPath
         $this->request->begin();
         try {
             unset($held);
+            // @phpstan-ignore catch.neverThrown (its destructor lets the handlers run)
         } catch (\Throwable $throwable) {
             // A signal's handler threw: for the caller it has not begun.
             $this->rollBack();

@@ -49,7 +49,7 @@ final class Assembly
             $failureLog = self::reportedIn($shared, $failure, $options);
         }
         $name = $truth->toString();
-        $mark = StoreFactory::markOf($options->prefix, $tier !== 'disk' ? $name : $runtime ?? StoreFactory::directory($truth, $options), $user);
+        $mark = StoreFactory::markOf($options->prefix, $tier !== 'disk' ? $truth->place() : $runtime ?? StoreFactory::directory($truth, $options), $user);
         $store = $watch = null;
         if ($runtime !== null && $truth->scheme === 'sqlite') {
             // Made with the first call: a request that finds all in near memory makes none.

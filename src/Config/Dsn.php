@@ -184,6 +184,7 @@ final class Dsn
             throw InvalidConfiguration::missingPredis($this->scheme . '://');
         }
         if (!\function_exists('ini_get') || (string) \ini_get('disable_functions') !== '') {
+            $this->scheme === 'apcu' && Functions::check(Functions::APCU);
             Functions::check(self::TIERS[$this->scheme] === 'far' && $extension === '' ? [...Functions::NEEDED, ...Functions::SOCKETS] : Functions::NEEDED);
         }
     }
@@ -211,6 +212,18 @@ final class Dsn
         }
 
         return $text . $this->path . ($this->db === 0 ? '' : '?db=' . $this->db);
+    }
+
+    /** Names the place of the data: the same for each client of one server, as long as the address is spelled alike. */
+    public function place(): string
+    {
+        $text = $this->toString();
+
+        return match (true) {
+            \str_starts_with($text, 'predis://') => 'redis' . \substr($text, 6),
+            \str_starts_with($text, 'predis+tls://') => 'rediss' . \substr($text, 10),
+            default => $text,
+        };
     }
 
     /** @return array<mixed> for print_r() and var_dump(): programs that collect errors print objects */

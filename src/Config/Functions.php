@@ -22,6 +22,9 @@ final class Functions
     /** The same for Memcached and Predis. */
     public const SOCKETS = ['fgets', 'stream_context_create', 'stream_get_meta_data', 'stream_set_chunk_size', 'stream_set_timeout', 'stream_socket_client'];
 
+    /** The same for near=apcu. */
+    public const APCU = ['apcu_cache_info', 'apcu_delete', 'apcu_enabled', 'apcu_fetch', 'apcu_store'];
+
     /**
      * @param list<string> $functions
      *

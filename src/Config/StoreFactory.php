@@ -121,7 +121,7 @@ final class StoreFactory
     {
         $truth = $options->truth;
 
-        return self::markOf($options->prefix, Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->toString(), Ownership::user());
+        return self::markOf($options->prefix, Dsn::TIERS[$truth->scheme] === 'disk' ? self::directory($truth, $options) : $truth->place(), Ownership::user());
     }
 
     /** The same for a caller that knows the truth tier's directory or name. */

@@ -44,6 +44,9 @@ final class PagePurgeCommand extends PageCommand
         WrongCacheWarning::refuse($cache, $place, $input);
         $urls = self::words($input->getArgument('url'));
         $tags = self::words($input->getOption('tag'));
+        if (\preg_grep('/^\s*$/D', $tags) !== []) {
+            throw new InvalidArgumentException('A tag is empty. Name the tag, as in --tag=menu, or leave --tag out.');
+        }
         $isExpired = $input->getOption('expire') === true;
         $isAll = $input->getOption('all') === true;
         if ($isAll ? $urls !== [] || $tags !== [] || $isExpired : $urls === [] && $tags === []) {

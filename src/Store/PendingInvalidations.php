@@ -286,16 +286,17 @@ final class PendingInvalidations
     {
         \clearstatcache();
         if ($this->flag === null || (string) \ini_get('open_basedir') === '') {
-            return $this->flag !== null && \is_file($this->flag);
+            return $this->flag !== null && \file_exists($this->flag);
         }
 
         // It lies outside the cache's directory, which may be all that PHP may see.
-        return Quiet::call(fn(): bool => \is_file($this->flag));
+        return Quiet::call(fn(): bool => \file_exists($this->flag));
     }
 
     /**
      * Puts the flag: nobody else knows which keys changed, so everything counts as changed. Its size says how often it was put,
-     * so that a process that has flushed everything meanwhile leaves it.
+     * so that a process that has flushed everything meanwhile leaves it. A process that may open no more files makes a directory
+     * in its place, and another one in that.
      */
     private function putFlag(int $begun): bool
     {
@@ -305,7 +306,7 @@ final class PendingInvalidations
         for ($try = 0; $try < self::ROUNDS; $try++) {
             $handle = FileLock::file($this->flag);
             if ($handle === null) {
-                return false;
+                return Quiet::call(fn(): bool => \mkdir($this->flag . '/' . \bin2hex(\random_bytes(8)), 0o700, true));
             }
             $this->isLocked(static fn(float $seconds): bool => FileLock::take($handle, $seconds), $begun);
             $stat = (array) \fstat($handle);
@@ -336,7 +337,21 @@ final class PendingInvalidations
         }
         for ($round = 0; $this->isFlagged(); $round++) {
             $times = (int) \filesize($flag);
+            $directories = \is_dir($flag) ? \array_diff(\scandir($flag) ?: [], ['.', '..']) : null;
             $apply([self::ALL => []]);
+            if ($directories !== null) {
+                Quiet::call(static function () use ($flag, $directories): void {
+                    foreach ($directories as $name) {
+                        \rmdir("$flag/$name");
+                    }
+                    // Not if another one has come into it.
+                    \rmdir($flag);
+                });
+                if ($round === self::ROUNDS) {
+                    return false;
+                }
+                continue;
+            }
             $handle = FileLock::file($flag);
             // A flag that cannot be removed would flush again and again. One that was put again stays.
             if ($handle === null || $round === self::ROUNDS || !$this->isLocked(static fn(float $seconds): bool => FileLock::take($handle, $seconds), $begun)

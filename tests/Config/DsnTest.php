@@ -57,6 +57,7 @@ final class DsnTest extends TestCase
 
         self::assertEquals($expected, $dsn);
         self::assertSame($shown, $dsn->toString());
+        self::assertSame(\str_replace(['predis+tls:', 'predis:'], ['rediss:', 'redis:'], $shown), $dsn->place());
     }
 
     /** @return iterable<string, array{string, string}> text, part of what the message must say */

@@ -351,6 +351,10 @@ final class PagesTest extends TestCase
         }
         self::assertSame([0, "purged\n"], \array_slice($this->tell('page:purge', ['url' => ['https://shop.example/a?utm_source=x', '/b'], '--tag' => ['tag-c']]), 0, 2));
         self::assertSame(['https://shop.example/d'], $this->listed());
+        // As --tag="$TAG" with an empty variable.
+        foreach (['', ' '] as $tag) {
+            self::assertSame(Application::USAGE, $this->tell('page:purge', ['--tag' => [$tag]])[0]);
+        }
 
         Cache::open($this->dsn)->set('k', 'another value');
         self::assertSame(['urls' => [], 'tags' => [], 'all' => true, 'expired' => false, 'done' => true], $this->json('page:purge', ['--all' => true]));

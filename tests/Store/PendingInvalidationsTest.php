@@ -7,6 +7,7 @@ namespace Larder\Tests\Store;
 use Larder\Store\PendingInvalidations;
 use Larder\System\AppendLog;
 use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -470,6 +471,34 @@ final class PendingInvalidationsTest extends TestCase
         });
         self::assertSame([true, 3], [$done, $flushes]);
         self::assertFileDoesNotExist($spare);
+    }
+
+    /** Seen to fail: nobody kept what such a process could not record. */
+    public function testAProcessThatCanOpenNoMoreFilesPutsTheFlag(): void
+    {
+        $spare = \dirname($this->file) . '/spare/lost';
+        $keep = function () use ($spare): void {
+            $process = Process::snippet(
+                'posix_setrlimit(POSIX_RLIMIT_NOFILE, 40, 40); set_error_handler(static fn() => true);'
+                    . ' [, $file, $spare] = $argv; (new Larder\Store\PendingInvalidations($file, $spare))->keep(["e::warm"]); (new Larder\Store\PendingInvalidations(null, $spare . "-other"))->keep(["e::warm"]);'
+                    . ' while (($files[] = fopen("/dev/null", "r")) !== false);'
+                    . ' echo json_encode((new Larder\Store\PendingInvalidations($file, $spare))->keep(["e::k"]));',
+                [$this->file, $spare],
+            );
+            self::assertSame('true', $process->output(), $process->errors());
+        };
+        $keep();
+        $flushes = 0;
+        $kept = new PendingInvalidations($this->file, $spare);
+        self::assertTrue($kept->pending());
+        self::assertTrue($kept->apply(static function (array $keys) use (&$flushes, $keep): void {
+            if (\array_keys($keys) === ['f:'] && ++$flushes < 3) {
+                $keep();
+            }
+        }));
+        self::assertSame(3, $flushes);
+        self::assertFileDoesNotExist($spare);
+        self::assertFalse($kept->pending());
     }
 
     /** Seen to fail: the second flush took away what others had stored since the first. A counter began again. */

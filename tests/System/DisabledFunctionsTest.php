@@ -125,6 +125,10 @@ final class DisabledFunctionsTest extends TestCase
             $child = Process::snippet($code, [$memcached[$function] ?? 'sqlite://' . $directory->file($function)], ['disable_functions' => $function]);
             self::assertStringContainsString("Larder needs PHP's function $function()", $child->output(), $child->errors());
         }
+        foreach (\extension_loaded('apcu') ? Functions::APCU : [] as $function) {
+            $child = Process::snippet($code, ['sqlite://' . $directory->file($function) . '?near=apcu'], ['disable_functions' => $function, 'apc.enable_cli' => 1]);
+            self::assertStringContainsString("Larder needs PHP's function $function()", $child->output(), $child->errors());
+        }
         $child = Process::snippet($code, ['sqlite://' . $directory->file('cache')], ['disable_functions' => 'stream_socket_client']);
         self::assertSame('set', $child->output(), $child->errors());
     }
