@@ -7,6 +7,7 @@ namespace Larder\Tests\Store;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
+use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -64,8 +65,12 @@ final class RedisEpochTest extends RedisFixture
             self::put($fresh, $key, 'v', self::B);
         }
 
-        // The one that was connected meets a broken connection first, and the new epoch then.
-        self::failure(fn() => $living->read(['k']));
+        // The one that was connected meets a broken connection first, unless it was idle for so long that it tries it, and the
+        // new epoch then.
+        try {
+            self::assertSame([], $living->read(['k'])->records);
+        } catch (Failure) {
+        }
         $limited = $living->write([new Change('k', 'late', self::A, $old), new Change('m', 'new', self::A)]);
         self::assertSame([[false, -1], [true, 4]], \array_map(static fn($o) => [$o->done, $o->position], $limited));
         self::assertNull(self::body($living, 'k'));

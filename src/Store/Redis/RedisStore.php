@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store\Redis;
 
+use Larder\Driver\Redis\ErrorReply;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
@@ -57,6 +58,9 @@ final class RedisStore implements ReadsOne
      */
     private const BATCH = 200;
 
+    /** Records whose sizes stats() asks for. */
+    private const WEIGHED = 100;
+
     /** Records that Script::OPEN may read along; more of them are worth a round trip of MGET. */
     private const MANY = 1000;
 
@@ -109,13 +113,18 @@ final class RedisStore implements ReadsOne
     private array $guards = [[], ''];
     /** Names this connection: no two bodies under way have the same name. */
     private string $sender = '';
+    /** The server's: see Script::OPEN. */
+    private string $ids = '';
     /** The epoch last returned to the caller, to which the caller's limits belong. */
     private string $told = '';
     /** True: former epochs have left keys. */
     private bool $unswept = false;
 
-    /** @param string $prefix any bytes; distinguishes several caches on one server */
-    public function __construct(private readonly RedisConnection $connection, private readonly string $prefix)
+    /**
+     * @param string $prefix   any bytes; distinguishes several caches on one server
+     * @param bool   $confirms whether a primary that has lost its replicas (min-replicas-to-write) counts as down
+     */
+    public function __construct(private readonly RedisConnection $connection, private readonly string $prefix, private readonly bool $confirms = false)
     {
         $this->head = $prefix . ':head';
     }
@@ -155,7 +164,7 @@ final class RedisStore implements ReadsOne
                 throw $this->failure('its data are replaced again and again');
             }
             if ($this->connection->ready() !== $this->connectionNumber) {
-                $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 5);
+                $values = \array_slice($this->open('', 0, '', \count($keys) > self::MANY ? [] : $keys), 6);
                 if (\count($values) > \count($keys) + 1) {
                     $beside = \array_pop($values);
                     break;
@@ -264,11 +273,64 @@ final class RedisStore implements ReadsOne
             if (!$this->unswept) {
                 return;
             }
-            $pattern = self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*';
-            $this->unswept = $this->evaluate(Script::SWEEP, ['EVALSHA', \sha1(Script::SWEEP), '2', $this->head, "$this->prefix:sweep", $pattern, (string) \strlen($this->prefix)]) === 1;
+            $this->unswept = $this->sweep();
         } catch (Failure) {
             $this->unswept = false;
         }
+    }
+
+    /**
+     * Removes keys that former epochs have left, one page of the server's keys a call.
+     *
+     * @return bool whether there may be more
+     */
+    private function sweep(): bool
+    {
+        $sweep = "$this->prefix:sweep";
+        [$cursor, $head] = $this->connection->run([['GET', $sweep], ['GET', $this->head]]);
+        if (!\is_string($cursor) || !\is_string($head)) {
+            return false;
+        }
+        [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*', 'COUNT', '500']]);
+        [$cursor, $names] = $this->page($page);
+        // Only older ones: a newer epoch may have begun since the head was read.
+        $old = \array_values(\array_filter($this->own($names), fn(string $name): bool => \substr($name, \strlen($this->prefix) + 1, 16) < \substr($head, 0, 16)));
+        $commands = [$cursor === '0' ? ['DEL', $sweep] : ['SET', $sweep, $cursor]];
+        if ($old !== []) {
+            $commands[] = ['UNLINK', ...$old];
+        }
+        $this->connection->run($commands);
+
+        return $cursor !== '0';
+    }
+
+    /**
+     * Those of the names that are keys of an epoch of this cache: another cache's longer prefix may look like this prefix with
+     * an epoch, and the rest of the name tells.
+     *
+     * @param list<string> $names
+     *
+     * @return list<string>
+     */
+    private function own(array $names): array
+    {
+        return \array_values(\array_filter($names, fn(string $name): bool => \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1));
+    }
+
+    /**
+     * What SCAN answers.
+     *
+     * @return array{string, list<string>} the next cursor, and names
+     *
+     * @throws Failure
+     */
+    private function page(mixed $page): array
+    {
+        if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
+            throw $this->failure('SCAN was answered by something else');
+        }
+
+        return [$page[0], \array_values(\array_filter($page[1], \is_string(...)))];
     }
 
     /** In no order. Yields every key that exists all the while, at least once (the documentation of SCAN). */
@@ -298,11 +360,7 @@ final class RedisStore implements ReadsOne
             $this->connection->begin();
             $this->connection->ready();
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '500']]);
-            if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
-                throw $this->failure('SCAN was answered by something else');
-            }
-            $cursor = $page[0];
-            $names = \array_values(\array_filter($page[1], \is_string(...)));
+            [$cursor, $names] = $this->page($page);
             if ($names !== []) {
                 yield $names;
             }
@@ -314,14 +372,26 @@ final class RedisStore implements ReadsOne
     {
         $this->connection->begin();
         $this->ready();
-        $reply = $this->evaluate(Script::STATS, ['EVALSHA', \sha1(Script::STATS), '0', $this->base]);
-        [$entries, $bytes, $budget] = \is_array($reply) ? $reply + [0, 0, 0] : [0, 0, 0];
+        [$page, $all] = $this->connection->run([['SCAN', '0', 'COUNT', '1000'], ['DBSIZE']]);
+        [$cursor, $names] = $this->page($page);
+        $own = \array_values(\array_filter($names, fn(string $name): bool => \str_starts_with($name, $this->base)));
+        $weighed = \array_slice($own, 0, self::WEIGHED);
+        $sizes = $weighed === [] ? [] : $this->connection->run(\array_map(static fn(string $name): array => ['MEMORY', 'USAGE', $name], $weighed), \count($weighed));
+        $entries = $cursor === '0' || $names === [] || !\is_int($all) ? \count($own) : (int) \round($all * \count($own) / \count($names));
+        $bytes = $weighed === [] ? 0 : \array_sum(\array_filter($sizes, \is_int(...))) / \count($weighed) * $entries;
+        try {
+            [$memory] = $this->connection->run([['INFO', 'memory']]);
+        } catch (ErrorReply) {
+            // The ACL user may not ask.
+            $memory = null;
+        }
+        $budget = \is_string($memory) && \preg_match('/^maxmemory:(\d+)/m', $memory, $found) === 1 ? (int) $found[1] : 0;
 
         return [
             'engine' => 'redis',
-            'entries' => \is_int($entries) ? $entries : 0,
-            'bytes' => \is_int($bytes) ? $bytes : 0,
-            'budget' => \is_int($budget) ? $budget : 0,
+            'entries' => $entries,
+            'bytes' => (int) $bytes,
+            'budget' => $budget,
         ];
     }
 
@@ -333,10 +403,9 @@ final class RedisStore implements ReadsOne
     public function erase(): void
     {
         foreach ($this->scan(self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*') as $names) {
-            // Another cache's longer prefix may look like this prefix with an epoch.
-            $own = \array_filter($names, fn(string $name): bool => \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1);
+            $own = $this->own($names);
             if ($own !== []) {
-                $this->connection->run([['UNLINK', ...\array_values($own)]]);
+                $this->connection->run([['UNLINK', ...$own]]);
             }
         }
         $this->connection->run([['DEL', $this->head, "$this->prefix:sweep"]]);
@@ -702,11 +771,12 @@ final class RedisStore implements ReadsOne
         $anew = $number !== $this->connectionNumber;
         $seen = $this->seen[1];
         $chance = \bin2hex(\random_bytes(17));
+        $command = [
+            'EVALSHA', Script::OPEN_HASH, '2', $this->head, "$this->prefix:sweep", $this->prefix, \substr($chance, 0, 5) . ($this->confirms ? '1' : ''),
+            $anew ? '?' : $this->ids, $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
+        ];
         $sent = $this->uptime();
-        $reply = $this->evaluate(Script::OPEN, [
-            'EVALSHA', Script::OPEN_HASH, '2', $this->head, "$this->prefix:sweep", $this->prefix, \substr($chance, 0, 5),
-            $anew ? '1' : '', $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
-        ]);
+        $reply = $this->evaluate(Script::OPEN, $command);
         if (!\is_array($reply) || !\is_string($found = $reply[0] ?? null) || !\is_string($end = $reply[1] ?? null) || !\is_int($time = $reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
         }
@@ -717,6 +787,7 @@ final class RedisStore implements ReadsOne
             $this->base = $this->names . 'r:';
         }
         $this->seen = [(int) $end, "$found $end"];
+        $this->ids = \is_string($reply[6] ?? null) ? $reply[6] : '';
         $this->compared = $this->connection->used;
         $this->unswept = ($reply[2] ?? 0) === 1;
         // The server's clock, which it read between the command and its reply. now() is never later than that clock, so that no

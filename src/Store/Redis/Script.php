@@ -50,14 +50,20 @@ final class Script
     /**
      * Finds the epoch or begins a new one; what changed since a position; records.
      *
-     * KEYS: head, sweep. ARGV: prefix, five digits for a new epoch, '1' on a new connection, the epoch and the end
-     * with its nonce that this store has seen, the epoch and the position of which the changes are wanted, an end with
-     * its nonce that was there then or '', keys of records...
+     * KEYS: head, sweep. ARGV: prefix, five digits for a new epoch and '1' if enough replicas must be there, the server's
+     * ids as this connection knows them ('?': not yet; '': they are hidden), the epoch and the end with its nonce that this
+     * store has seen, the epoch and the position of which the changes are wanted, an end with its nonce that was there then
+     * or '', keys of records...
      * Gives: epoch, end with its nonce, 1 if something is left to sweep, 1 if the list is complete, the list, the
-     * server's milliseconds, records... unless they are large together, which is for MGET.
+     * server's milliseconds, its ids, records... unless they are large together, which is for MGET.
      */
     public const OPEN = <<<'LUA'
         local epoch, n, nonce, run, data
+        -- Changes nothing, and a server that has become a replica refuses it, as does a primary that has lost its replicas.
+        local refused = redis.pcall('PERSIST', KEYS[1])
+        if type(refused) == 'table' and (string.find(refused.err, 'READONLY', 1, true) or string.sub(ARGV[2], 6) == '1' and string.find(refused.err, 'NOREPLICAS', 1, true)) then
+          return refused
+        end
         local head = redis.call('GET', KEYS[1])
         if head then
           epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ %d+ (%w*)%.(%w*) 3$')
@@ -101,23 +107,26 @@ final class Script
         end
         local function digits(text, name) return string.sub(string.match(text, name .. ':(%w+)') or '', 1, 20) end
 
-        -- A replica that is made a primary gets another replication id, and remembers the former one. (A primary's id
-        -- changes too, when its first replica connects, or an hour after the last one left: then it remembers none.)
-        local replication = info('replication')
-        local hereData = digits(replication, 'master_replid')
-        if hereData ~= data and string.find(digits(replication, 'master_replid2'), '[^0]') then lost = true end
-        if lost or unsure or ARGV[3] == '1' then
-          local hereRun = digits(info('server'), 'run_id')
-          if lost or (hereRun ~= '' and hereRun ~= run) then
-            local start = math.max(now, begun(epoch or '') + 1, begun(ARGV[4]) + 1, begun(ARGV[6]) + 1)
-            epoch = string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. ARGV[2]
-            n, nonce = 0, '000000000000'
-            redis.call('DEL', KEYS[1])
-            redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d %016d ', epoch, n, nonce, n, n) .. hereRun .. '.' .. hereData .. ' 3')
-            redis.call('SET', KEYS[2], '0')
-            -- Longer than the fields of a list (hash-max-listpack-value): this hash soon has too many for one.
-            redis.call('HSET', ARGV[1] .. ':' .. epoch .. ':i', '', string.rep('0', 32) .. string.rep('-', 48))
-          end
+        local hereRun, hereData = string.match(ARGV[3], '^(%w*)%.(%w*)$')
+        if ARGV[3] == '?' or (unsure and hereRun) then
+          local replication = info('replication')
+          if string.find(replication, 'role:slave', 1, true) then return redis.error_reply('READONLY it is a replica') end
+          hereRun, hereData = digits(info('server'), 'run_id'), digits(replication, 'master_replid')
+          -- A replica that is made a primary gets another replication id, and remembers the former one. (A primary's id
+          -- changes too, when its first replica connects, or an hour after the last one left: then it remembers none.)
+          if hereData ~= data and string.find(digits(replication, 'master_replid2'), '[^0]') then lost = true end
+        end
+        hereRun, hereData = hereRun or '', hereData or ''
+        if hereRun ~= '' and hereRun ~= run then lost = true end
+        if lost then
+          local start = math.max(now, begun(epoch or '') + 1, begun(ARGV[4]) + 1, begun(ARGV[6]) + 1)
+          epoch = string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. string.sub(ARGV[2], 1, 5)
+          n, nonce = 0, '000000000000'
+          redis.call('DEL', KEYS[1])
+          redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d %016d ', epoch, n, nonce, n, n) .. hereRun .. '.' .. hereData .. ' 3')
+          redis.call('SET', KEYS[2], '0')
+          -- Longer than the fields of a list (hash-max-listpack-value): this hash soon has too many for one.
+          redis.call('HSET', ARGV[1] .. ':' .. epoch .. ':i', '', string.rep('0', 32) .. string.rep('-', 48))
         end
         local base = ARGV[1] .. ':' .. epoch .. ':'
         local complete, list = 0, {}
@@ -130,7 +139,7 @@ final class Script
             if #list == n - from then complete = 1 else list = {} end
           end
         end
-        local reply = {epoch, string.format('%016d-', n) .. nonce, redis.call('EXISTS', KEYS[2]), complete, list, now}
+        local reply = {epoch, string.format('%016d-', n) .. nonce, redis.call('EXISTS', KEYS[2]), complete, list, now, hereRun .. '.' .. hereData}
         local size = 0
         for i = 9, #ARGV do size = size + redis.call('STRLEN', base .. 'r:' .. ARGV[i]) end
         if size < 131072 then
@@ -139,7 +148,7 @@ final class Script
           local beside, seen = {}, {}
           for i = 9, #ARGV do
             local r = redis.call('GET', base .. 'r:' .. ARGV[i])
-            reply[i - 2] = r
+            reply[i - 1] = r
             local at = r and string.find(string.sub(r, 46, 46), '[bs]') and 63 or 46
             if r and string.sub(r, at, at) == 'w' then
               local high, low = string.byte(r, at + 33, at + 34)
@@ -157,7 +166,7 @@ final class Script
               end
             end
           end
-          reply[#ARGV - 1] = beside
+          reply[#ARGV] = beside
         end
         return reply
         LUA;
@@ -458,59 +467,7 @@ final class Script
         return {words, conflicts}
         LUA;
 
-    /**
-     * Removes the keys that former epochs left, one page of keys a call.
-     *
-     * KEYS: head, sweep. ARGV: pattern of all keys that have an epoch, length of the prefix.
-     * Gives 1 while there is more.
-     */
-    public const SWEEP = <<<'LUA'
-        local cursor = redis.call('GET', KEYS[2])
-        local epoch = string.match(redis.call('GET', KEYS[1]) or '', '^%x+')
-        if not cursor or not epoch then return 0 end
-        local page = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 500)
-        local from = tonumber(ARGV[2]) + 2
-        for _, key in ipairs(page[2]) do
-          local theirs, rest = string.sub(key, from, from + 15), string.sub(key, from + 17)
-          -- Another cache's longer prefix may look like this prefix with an epoch; the rest of the name tells.
-          if theirs ~= epoch and string.match(theirs, '^%x+$')
-            and (string.match(rest, '^[ij]$') or string.match(rest, '^[rt]:')) then redis.call('UNLINK', key) end
-        end
-        redis.call('DEL', KEYS[2])
-        if page[1] == '0' then return 0 end
-        redis.call('SET', KEYS[2], page[1])
-        return 1
-        LUA;
-
-    /**
-     * Estimates records and bytes from a sample of a thousand keys.
-     *
-     * KEYS: none. ARGV: the prefix of each record's name.
-     * Gives records, their bytes, maxmemory.
-     */
-    public const STATS = <<<'LUA'
-        local page = redis.call('SCAN', '0', 'COUNT', 1000)
-        local own, bytes, weighed = 0, 0, 0
-        for _, key in ipairs(page[2]) do
-          if string.sub(key, 1, #ARGV[1]) == ARGV[1] then
-            own = own + 1
-            if weighed < 100 then
-              local size = redis.pcall('MEMORY', 'USAGE', key)
-              if type(size) ~= 'number' then size = redis.call('STRLEN', key) end
-              bytes, weighed = bytes + size, weighed + 1
-            end
-          end
-        end
-        local entries = own
-        if page[1] ~= '0' and own > 0 then
-          entries = math.floor(redis.call('DBSIZE') * own / #page[2] + 0.5)
-        end
-        local info = redis.pcall('INFO', 'memory')
-        local most = type(info) == 'string' and string.match(info, 'maxmemory:(%d+)')
-        return {entries, math.floor(weighed > 0 and bytes / weighed * entries or 0), tonumber(most or 0)}
-        LUA;
-
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = 'd66877211f596aa3af8292a9f5460b12d49e1a33';
+    public const OPEN_HASH = '72e57cd0e37b563f30fd364089b43dfb00a7de8b';
     public const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4';
 }
