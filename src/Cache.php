@@ -65,7 +65,7 @@ final class Cache implements GetPath
         $copies = $view->copies($space);
         if ($copies === null) {
             $copies = new Copies($request->codec, $view->history, $request->truth, $space->entries);
-            $view->register($space, $copies);
+            $copies = $view->register($space, $copies);
         }
         $this->copies = $copies;
         $this->values = &$copies->values;

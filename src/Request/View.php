@@ -135,7 +135,11 @@ final class View
         return $this->leases ??= new Leases($this->truth, $this->history, $this->truth->writer);
     }
 
-    public function register(Space $space, Copies $copies): void
+    /**
+     * @return Copies the request tier of the space from here on: the one that a destructor has made while the caller made this
+     *                one, so that two caches of one space never have copies of their own
+     */
+    public function register(Space $space, Copies $copies): Copies
     {
         if (\count($this->spaces) >= 2 * self::SPACES) {
             $this->spaces = \array_filter($this->spaces, static fn(array $open): bool => $open[1]->get() !== null);
@@ -143,11 +147,18 @@ final class View
         $copies->current = &$this->version;
         $copies->changes = &$this->changes;
         $copies->due = $this->due;
-        $this->spaces[$space->entries] = [$space, \WeakReference::create($copies)];
+        $entry = [$space, \WeakReference::create($copies)];
+        $there = $this->copies($space);
+        if ($there !== null) {
+            return $there;
+        }
+        $this->spaces[$space->entries] = $entry;
         $this->opened[$space->entries] = $copies;
         if (\count($this->opened) > self::SPACES) {
             unset($this->opened[\array_key_first($this->opened)]);
         }
+
+        return $copies;
     }
 
     /** The request tier of a space, if this request has opened it before. */

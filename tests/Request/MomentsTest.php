@@ -11,6 +11,7 @@ use Larder\Store\MemoryStore;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Store;
 use Larder\System\Failure;
+use Larder\Tests\Reentrancy\Garbage;
 use Larder\Tests\Support\HookedStore;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -306,6 +307,30 @@ final class MomentsTest extends TestCase
     }
 
     // Seen to fail: the fill was taken, and found by the request itself.
+    public function testACacheThatIsOpenedInTheMiddleOfTheSameHasTheSameCopies(): void
+    {
+        $met = 0;
+        for ($left = 0; $left < 60; $left++) {
+            $cache = (new HookedStore())->cache();
+            $other = null;
+            Garbage::fill($left, static function () use ($cache, &$other): void {
+                $other = $cache->group('g');
+            });
+            $one = $cache->group('g');
+            \gc_collect_cycles();
+            self::assertNotNull($other);
+            foreach ([[$one, $other], [$other, $one]] as [$writes, $reads]) {
+                $cache->begin();
+                $writes->set('k', ['inside']);
+                $met += $reads->get('k') === ['inside'] ? 0 : 1;
+                $cache->rollBack();
+                self::assertNull($writes->get('k'));
+                self::assertNull($reads->get('k'));
+            }
+        }
+        self::assertSame(0, $met);
+    }
+
     public function testNorInATransaction(): void
     {
         foreach (['before', 'after'] as $when) {
