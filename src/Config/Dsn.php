@@ -10,6 +10,8 @@ namespace Larder\Config;
  *     sqlite:///dir                      file:///dir                 (without a directory: the user's own)
  *     redis://[[user]:password@]host[:port][/db]                     rediss:// for TLS; predis:// and predis+tls:// by Predis
  *     redis://[[user]:password@]/run/redis.sock[?db=1]
+ *     redis+cluster://[[user]:password@]host[:port][,host[:port]...]                      rediss+cluster:// for TLS
+ *     redis+sentinel://[[user]:password@]host[:port][,host[:port]...]/master[?db=1&sentinel_password=...]
  *     memcached://host[:port][,host[:port]...]                       memcached:///run/memcached.sock
  *     segment:///dev/shm/larder/segment[?bytes=64M]                  (without a file: the user's own)
  *     apcu://                            memory://
@@ -30,6 +32,10 @@ final class Dsn
         'rediss' => 'redis',
         'predis' => '',
         'predis+tls' => '',
+        'redis+cluster' => 'redis',
+        'rediss+cluster' => 'redis',
+        'redis+sentinel' => 'redis',
+        'rediss+sentinel' => 'redis',
         'memcached' => '',
         'segment' => 'larder',
         'apcu' => 'apcu',
@@ -43,6 +49,10 @@ final class Dsn
         'rediss' => 'far',
         'predis' => 'far',
         'predis+tls' => 'far',
+        'redis+cluster' => 'far',
+        'rediss+cluster' => 'far',
+        'redis+sentinel' => 'far',
+        'rediss+sentinel' => 'far',
         'memcached' => 'far',
         'segment' => 'near',
         'apcu' => 'near',
@@ -53,6 +63,7 @@ final class Dsn
     private const PLAIN = '~^sqlite://(/(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+)$~D';
 
     private const REDIS_PORT = 6379;
+    private const SENTINEL_PORT = 26379;
     private const MEMCACHED_PORT = 11211;
 
     // Plain properties, which nothing changes after the constructor: each web request makes this object, and what it does not
@@ -67,6 +78,11 @@ final class Dsn
     public ?string $user = null;
     public ?string $password = null;
 
+    /** Of Sentinel: the name of the master, and what the sentinels ask for. */
+    public string $master = '';
+    public ?string $sentinelUser = null;
+    public ?string $sentinelPassword = null;
+
     /** @var array<array-key, string> */
     public array $query = [];
     public int $bytes = 0;
@@ -75,7 +91,7 @@ final class Dsn
      * @param string                     $path     the directory of sqlite and file, the file of a segment ('': the
      *                                             user's own), or a server's socket ('': none)
      * @param string                     $host     of Redis, without the brackets of IPv6; '' with a socket
-     * @param list<array{string, int}>   $servers  of Memcached: host and port, or a socket's path and 0
+     * @param list<array{string, int}>   $servers  of Memcached: host and port, or a socket's path and 0; the nodes of a cluster, or the sentinels
      * @param array<array-key, string>   $query    names and values, for Options
      * @param int                        $bytes    size of a new segment; 0: the size in Options
      */
@@ -205,7 +221,7 @@ final class Dsn
                 $hosts[] = $port === 0 ? $host : self::bracketed($host) . ':' . $port;
             }
 
-            return $text . \implode(',', $hosts);
+            return $text . \implode(',', $hosts) . ($this->master === '' ? '' : '/' . $this->master . ($this->db === 0 ? '' : "?db=$this->db"));
         }
         if ($this->host !== '') {
             return $text . self::bracketed($this->host) . ':' . $this->port . '/' . $this->db;
@@ -229,7 +245,7 @@ final class Dsn
     /** @return array<mixed> for print_r() and var_dump(): programs that collect errors print objects */
     public function __debugInfo(): array
     {
-        return ['password' => $this->password === null ? null : '***', 'query' => \array_keys($this->query)] + \get_object_vars($this);
+        return ['password' => $this->password === null ? null : '***', 'sentinelPassword' => $this->sentinelPassword === null ? null : '***', 'query' => \array_keys($this->query)] + \get_object_vars($this);
     }
 
     private static function bracketed(string $host): string
@@ -315,6 +331,9 @@ final class Dsn
         } elseif (\str_contains($path, '@')) {
             throw InvalidConfiguration::malformed($text, 'its user or password contains a "/"', 'write %2F for "/", %40 for "@" and %3F for "?" in a user or password');
         }
+        if (\str_contains($scheme, '+') && $scheme !== 'predis+tls') {
+            return self::several($text, $scheme, $authority, $path, $user, $password, $query);
+        }
         if (\str_contains($authority, ',')) {
             throw InvalidConfiguration::cluster($text);
         }
@@ -354,6 +373,59 @@ final class Dsn
         }
 
         return new self($scheme, '', $host, $port, [], $db ?? 0, $user, $password, $query);
+    }
+
+    /**
+     * Of a cluster, or of Sentinel.
+     *
+     * @param array<array-key, string> $query
+     */
+    private static function several(#[\SensitiveParameter] string $text, string $scheme, string $authority, string $path, ?string $user, #[\SensitiveParameter] ?string $password, #[\SensitiveParameter] array $query): self
+    {
+        $isCluster = \str_ends_with($scheme, '+cluster');
+        if ($authority === '') {
+            throw InvalidConfiguration::malformed($text, 'it names no server', 'write ' . $scheme . ($isCluster ? '://host1:6379,host2:6379' : '://host1:26379,host2:26379/mymaster'));
+        }
+        $servers = [];
+        foreach (\explode(',', $authority) as $part) {
+            $servers[] = $part === '' ? throw InvalidConfiguration::malformed($text, 'it has a comma too many', 'write its hosts with one comma between two')
+                : self::address($text, $part, $isCluster ? self::REDIS_PORT : self::SENTINEL_PORT);
+        }
+        $master = \trim($path, '/');
+        $db = 0;
+        if ($isCluster) {
+            if (($master !== '' && $master !== '0') || ($query['db'] ?? '0') !== '0') {
+                throw InvalidConfiguration::malformed($text, 'a cluster has one database, 0', 'leave the database out');
+            }
+            $master = '';
+        } else {
+            if (\preg_match('/^[\w.-]+$/D', $master) !== 1) {
+                throw InvalidConfiguration::malformed($text, 'it does not say which master Sentinel watches', 'write its name after the hosts, as in ' . $scheme . '://host1:26379,host2:26379/mymaster');
+            }
+            $db = isset($query['db']) ? self::number($text, $query['db']) : 0;
+        }
+        $dsn = new self($scheme, servers: $servers, db: $db, user: $user, password: $password);
+        $dsn->master = $master;
+        if (!$isCluster) {
+            $dsn->sentinelUser = $query['sentinel_user'] ?? null;
+            $dsn->sentinelPassword = $query['sentinel_password'] ?? null;
+            unset($query['sentinel_user'], $query['sentinel_password']);
+        }
+        unset($query['db']);
+        $dsn->query = $query;
+
+        return $dsn;
+    }
+
+    /** Whether all keys must lie in one slot. */
+    public function hasSlots(): bool
+    {
+        return \str_ends_with($this->scheme, '+cluster');
+    }
+
+    public function isTls(): bool
+    {
+        return \str_starts_with($this->scheme, 'rediss') || $this->scheme === 'predis+tls';
     }
 
     /**

@@ -23,7 +23,7 @@ final class Options
 
     public const NAMES = [
         'dsn', 'near', 'disk', 'far', 'prefix', 'serializer', 'compressor', 'budget', 'near_budget', 'timeout', 'lease',
-        'secret', 'logger', 'cacheOnly', 'lazy',
+        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials',
     ];
 
     public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
@@ -75,6 +75,12 @@ final class Options
 
     /** The request's view begins with its first read or write, not when the cache is opened. */
     public bool $lazy = false;
+
+    /** Whether a Redis that has lost the replicas it must have counts as down; null: the default. */
+    public ?bool $confirms = null;
+
+    /** @var ?\Closure(): mixed asked for user and password at each new connection to Redis */
+    public ?\Closure $credentials = null;
 
     private function __construct() {}
 
@@ -145,7 +151,8 @@ final class Options
         if (isset($options[$tier])) {
             throw InvalidConfiguration::tierTwice($tier, $dsn);
         }
-        $options[$tier] = new Dsn($dsn->scheme, $dsn->path, $dsn->host, $dsn->port, $dsn->servers, $dsn->db, $dsn->user, $dsn->password, bytes: $dsn->bytes);
+        $options[$tier] = clone $dsn;
+        $options[$tier]->query = [];
 
         return $options;
     }
@@ -218,6 +225,15 @@ final class Options
                     break;
                 case 'cacheOnly':
                     $options->cacheOnly = self::flag('cacheOnly', $value);
+                    break;
+                case 'confirm':
+                    $options->confirms = self::flag('confirm', $value);
+                    break;
+                case 'credentials':
+                    if (!$value instanceof \Closure) {
+                        throw InvalidConfiguration::wrongType('credentials', 'a closure that returns [user or null, password]', $value);
+                    }
+                    $options->credentials = $value;
                     break;
                 case 'lazy':
                     $options->lazy = self::flag('lazy', $value);

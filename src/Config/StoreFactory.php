@@ -4,9 +4,11 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\Driver\Redis\ClusterPrimary;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Driver\Redis\PredisConnection;
+use Larder\Driver\Redis\SentinelPrimary;
 use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\MemoryStore;
@@ -46,7 +48,9 @@ final class StoreFactory
             default:
                 \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/redis.php') && require __DIR__ . '/../../classes/redis.php';
 
-                return new RedisStore(self::redis($dsn, $options->timeout), $options->prefix);
+                $prefix = $dsn->hasSlots() ? '{' . $options->prefix . '}' : $options->prefix;
+
+                return new RedisStore(self::redis($dsn, $options->timeout, tag: $options->prefix, runtime: $prepared, credentials: $options->credentials), $prefix, $options->confirms ?? $dsn->servers !== []);
         }
     }
 
@@ -90,10 +94,13 @@ final class StoreFactory
     /**
      * A connection to Redis by its extension or, if that is not loaded, by Predis.
      *
-     * @param float $timeout seconds for a call, connecting included: see Connection::begin()
-     * @param bool  $isKept  whether PHP keeps the connection for its process's next request
+     * @param float                  $timeout     seconds for a call, connecting included: see Connection::begin()
+     * @param bool                   $isKept      whether PHP keeps the connection for its process's next request
+     * @param string                 $tag         of a cluster: what stands between { and } in the names of keys
+     * @param ?string                $runtime     a private directory for notes; null: none
+     * @param ?\Closure(): mixed     $credentials see Options
      */
-    public static function redis(Dsn $dsn, float $timeout, bool $isKept = false): PhpRedisConnection|PredisConnection
+    public static function redis(Dsn $dsn, float $timeout, bool $isKept = false, string $tag = '', ?string $runtime = null, ?\Closure $credentials = null): PhpRedisConnection|PredisConnection
     {
         $endpoint = new Endpoint(
             host: $dsn->host,
@@ -102,15 +109,22 @@ final class StoreFactory
             db: $dsn->db,
             user: $dsn->user,
             password: $dsn->password,
-            tls: $dsn->scheme === 'rediss' || $dsn->scheme === 'predis+tls',
+            tls: $dsn->isTls(),
             timeout: $timeout,
             isKept: $isKept,
+            credentials: $credentials,
         );
-        if (($dsn->scheme === 'redis' || $dsn->scheme === 'rediss') && \extension_loaded('redis')) {
-            return new PhpRedisConnection($endpoint);
+        $primary = null;
+        if ($dsn->servers !== []) {
+            $file = $runtime === null ? null : $runtime . '/primary-' . \substr(\md5($dsn->toString() . ' ' . ($dsn->hasSlots() ? $tag : '')), 0, 8);
+            $primary = $dsn->hasSlots() ? new ClusterPrimary($dsn->servers, $file, $tag)
+                : new SentinelPrimary($dsn->servers, $file, $dsn->master, $dsn->sentinelUser, $dsn->sentinelPassword);
+        }
+        if (\str_starts_with($dsn->scheme, 'redis') && \extension_loaded('redis')) {
+            return new PhpRedisConnection($endpoint, $primary);
         }
 
-        return new PredisConnection($endpoint);
+        return new PredisConnection($endpoint, $primary);
     }
 
     /**

@@ -35,7 +35,7 @@ final class RedisServer
     public function __construct(
         private readonly bool $save = false,
         private readonly bool $appendOnly = false,
-        private readonly array $config = [],
+        public readonly array $config = [],
     ) {
         $this->directory = new TemporaryDirectory('larder-redis');
         $this->dir = $this->directory->path;
@@ -63,7 +63,14 @@ final class RedisServer
     /** One command, on a connection of its own; a reply that is an error is thrown. */
     public function command(string $name, string ...$arguments): mixed
     {
-        $connection = new StreamConnection(Parameters::create(['scheme' => 'unix', 'path' => $this->socket, 'read_write_timeout' => 10]));
+        return self::ask("unix:$this->socket", $this->config['requirepass'] ?? null, $name, ...$arguments);
+    }
+
+    /** As command(), of a server at an address as Predis takes it. */
+    public static function ask(string $address, ?string $password, string $name, string ...$arguments): mixed
+    {
+        $connection = new StreamConnection(Parameters::create(Parameters::parse($address) + ['read_write_timeout' => 10, 'timeout' => 2.0]));
+        $password === null || $connection->executeCommand(new RawCommand('AUTH', [$password]));
         $reply = $connection->executeCommand(new RawCommand($name, \array_values($arguments)));
         $connection->disconnect();
         if ($reply instanceof ErrorInterface) {
@@ -126,6 +133,11 @@ final class RedisServer
     public function resume(): void
     {
         \posix_kill($this->pid(), \SIGCONT);
+    }
+
+    public function isRunning(): bool
+    {
+        return $this->program !== null;
     }
 
     public function pid(): int

@@ -7,11 +7,15 @@ namespace Larder\Driver\Redis;
 /** Address and credentials of a Redis or Valkey server. */
 final class Endpoint
 {
+    /** The password that $credentials has given last. */
+    private ?string $given = null;
+
     /**
      * @param ?string $socket   absolute path of a unix socket; host, port and tls are then not used
      * @param ?string $user     an ACL user (Redis 6); null: the password alone
      * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
      * @param float   $timeout  seconds, above zero, for a call, connecting included: see RedisConnection::begin()
+     * @param ?\Closure(): mixed $credentials asked for [user or null, password] at each connection; null: $user and $password
      * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(
@@ -25,7 +29,30 @@ final class Endpoint
         public readonly bool $tls = false,
         public readonly float $timeout = 0.25,
         public readonly bool $isKept = false,
+        private readonly ?\Closure $credentials = null,
     ) {}
+
+    /**
+     * The same at another address.
+     *
+     * @param ?float $timeout seconds; null: the same
+     */
+    public function at(string $host, int $port, ?float $timeout = null): self
+    {
+        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials);
+    }
+
+    /** The same with other credentials, outside of any database. */
+    public function with(?string $user, #[\SensitiveParameter] ?string $password): self
+    {
+        return new self($this->host, $this->port, $this->socket, 0, $user, $password, $this->tls, $this->timeout, false);
+    }
+
+    /** For messages. */
+    public function title(): string
+    {
+        return 'Redis at ' . $this->name();
+    }
 
     /** The address for messages, without the password. */
     public function name(): string
@@ -36,13 +63,17 @@ final class Endpoint
     /** A server's text without the password: a server that does not know AUTH repeats its arguments. */
     public function withoutPassword(#[\SensitiveParameter] string $text): string
     {
-        return $this->password === null ? $text : \str_replace($this->password, '***', $text);
+        foreach ([$this->password, $this->given] as $password) {
+            $text = (string) $password === '' ? $text : \str_replace((string) $password, '***', $text);
+        }
+
+        return $text;
     }
 
     /** @return array<mixed> for print_r() and var_dump() */
     public function __debugInfo(): array
     {
-        return ['password' => $this->password === null ? null : '***'] + \get_object_vars($this);
+        return ['password' => $this->password === null ? null : '***', 'given' => $this->given === null ? null : '***'] + \get_object_vars($this);
     }
 
     /**
@@ -53,13 +84,28 @@ final class Endpoint
     public function greeting(): array
     {
         $commands = [];
-        if ($this->password !== null) {
-            $commands[] = $this->user === null ? ['AUTH', $this->password] : ['AUTH', $this->user, $this->password];
+        [$user, $password] = $this->credentials === null ? [$this->user, $this->password] : $this->ask($this->credentials);
+        if ($password !== null) {
+            $commands[] = $user === null ? ['AUTH', $password] : ['AUTH', $user, $password];
         }
         if ($this->db !== 0) {
             $commands[] = ['SELECT', (string) $this->db];
         }
 
         return $commands;
+    }
+
+    /**
+     * @param \Closure(): mixed $credentials
+     *
+     * @return array{?string, ?string} user and password
+     */
+    private function ask(\Closure $credentials): array
+    {
+        $told = $credentials();
+        [$user, $password] = \is_array($told) ? \array_values($told) + [null, null] : [null, $told];
+        $this->given = \is_string($password) ? $password : null;
+
+        return [\is_string($user) && $user !== '' ? $user : null, $this->given];
     }
 }

@@ -7,4 +7,4 @@ namespace Larder\Driver\Redis;
 use Larder\System\Failure;
 
 /** The server has answered with an error: it has received the command and not executed it. */
-final class ErrorReply extends Failure {}
+class ErrorReply extends Failure {}

@@ -53,7 +53,8 @@ abstract class RedisConnection
 
     // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
     // An exception or a reply tells the same.
-    final public function __construct(protected readonly Endpoint $endpoint)
+    /** @param ?Primary $primary finds the address where it changes; null: $endpoint has it */
+    final public function __construct(protected Endpoint $endpoint, private readonly ?Primary $primary = null)
     {
         $this->forks = Fork::isPossible();
         $this->timeout = (int) ($endpoint->timeout * 1e9);
@@ -197,6 +198,7 @@ abstract class RedisConnection
             }
         } catch (\Throwable $e) {
             $this->close();
+            $e instanceof ErrorReply || $this->primary?->doubt();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
         } finally {
             Quiet::end();
@@ -236,6 +238,7 @@ abstract class RedisConnection
             }
         } catch (\Throwable $e) {
             $this->close();
+            $e instanceof ErrorReply || $this->primary?->doubt();
             throw $this->isFailure($e) ? $this->translate('no answer', $e) : $e;
         } finally {
             Quiet::end();
@@ -309,6 +312,14 @@ abstract class RedisConnection
     final public function refusal(string $error): Failure
     {
         $kind = \strstr($error . ' ', ' ', true);
+        if ($this->primary !== null && \in_array($kind, ['MOVED', 'READONLY', 'LOADING', 'MASTERDOWN', 'NOREPLICAS', 'CLUSTERDOWN'], true)) {
+            $this->primary->doubt();
+            if ($kind === 'MOVED' && \preg_match('/^MOVED \d+ (\S*):(\d{1,5})/', $error, $found) === 1) {
+                $this->primary->moved($found[1] === '' ? $this->endpoint->host : $found[1], (int) $found[2]);
+            }
+
+            return Moved::because($this->name(), 'the server refused: ' . $error);
+        }
         if ($kind === 'ERR' && \str_contains($error, 'unauthenticated')) {
             // Before AUTH a server takes only a few arguments a command (networking.c, processMultibulkBuffer).
             $kind = 'NOAUTH';
@@ -324,7 +335,8 @@ abstract class RedisConnection
             'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
-            'MOVED', 'ASK', 'CLUSTERDOWN', 'CROSSSLOT' => '; Redis Cluster is not supported',
+            'ASK', 'TRYAGAIN' => '; the slot is just being moved',
+            'MOVED', 'CLUSTERDOWN', 'CROSSSLOT' => '; this is a node of a cluster, write redis+cluster://',
             default => '',
         };
 
@@ -333,7 +345,7 @@ abstract class RedisConnection
 
     private function name(): string
     {
-        return 'Redis at ' . $this->endpoint->name();
+        return $this->endpoint->title();
     }
 
     /** The failure for a library's exception: some error replies come as exceptions, with the server's text. */
@@ -345,6 +357,51 @@ abstract class RedisConnection
     }
 
     private function connect(): void
+    {
+        if ($this->primary === null) {
+            $this->connectTo();
+
+            return;
+        }
+        $this->start();
+        $end = $this->until;
+        for ($isSecond = false; ; $isSecond = true) {
+            $this->endpoint = $this->primary->find($this->endpoint, $this->left(), self::askAt(...));
+            try {
+                $this->connectTo();
+
+                return;
+            } catch (Failure $failure) {
+                // Where a process has died the answer comes at once, and another one may have taken its place.
+                $this->primary->doubt();
+                if ($isSecond || \hrtime(true) >= $end) {
+                    throw $failure;
+                }
+            }
+        }
+    }
+
+    /**
+     * @param non-empty-list<non-empty-list<string>> $commands
+     *
+     * @return list<mixed>
+     *
+     * @throws Failure
+     */
+    private static function askAt(Endpoint $endpoint, array $commands): array
+    {
+        $connection = new static($endpoint);
+        $connection->begin();
+        try {
+            $connection->ready();
+
+            return $connection->run($commands);
+        } finally {
+            $connection->close();
+        }
+    }
+
+    private function connectTo(): void
     {
         $this->open = $this->busy = true;
         $this->process = Fork::pid();

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Redis;
 
 use Larder\Driver\Redis\ErrorReply;
+use Larder\Driver\Redis\Moved;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Refused;
 use Larder\Store\Change;
@@ -202,7 +203,11 @@ final class RedisStore implements ReadsOne
     public function readOne(string $key): array|Snapshot
     {
         // What others have moved, and a connection that is not ready, is read()'s.
-        $values = $this->moving > 0 ? false : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
+        try {
+            $values = $this->moving > 0 ? false : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
+        } catch (Moved) {
+            $values = false;
+        }
         if (!\is_array($values) || !isset($values[0]) || !\is_string($values[0]) || !\str_starts_with($values[0], $this->seen[1])) {
             return $values === false ? $this->read([$key]) : $this->snapshot([$key]);
         }
@@ -432,14 +437,18 @@ final class RedisStore implements ReadsOne
         }
         [$end, $seen] = $this->seen;
         $entry = null;
-        if ($this->moving > 0 && $end > 0) {
-            --$this->moving;
-            if ($this->connection->ready() !== $this->connectionNumber) {
-                return null;
+        try {
+            if ($this->moving > 0 && $end > 0) {
+                --$this->moving;
+                if ($this->connection->ready() !== $this->connectionNumber) {
+                    return null;
+                }
+                [$values, $entry] = $this->connection->run([$command, $this->seeking($end)]);
+            } else {
+                $values = $this->connection->ask($command, $this->connectionNumber, false);
             }
-            [$values, $entry] = $this->connection->run([$command, $this->seeking($end)]);
-        } else {
-            $values = $this->connection->ask($command, $this->connectionNumber, false);
+        } catch (Moved) {
+            return null;
         }
         // The store has no command that answers with false: another connection is needed.
         if ($values === false) {
@@ -544,9 +553,15 @@ final class RedisStore implements ReadsOne
                 $reply = $this->evaluate(Script::WRITE, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
             } catch (Refused) {
                 return ChangeResult::refused();
+            } catch (Moved) {
+                return null;
             }
         } else {
-            $reply = $this->connection->ask($command, $this->connectionNumber);
+            try {
+                $reply = $this->connection->ask($command, $this->connectionNumber);
+            } catch (Moved) {
+                return null;
+            }
         }
         if (\is_string($reply) && isset($reply[15]) && $reply[0] !== '+' && $reply[0] !== '-' && $reply[0] !== 'r') {
             $at = isset($reply[16]) ? \substr($reply, 0, 16) : $reply;
@@ -632,6 +647,10 @@ final class RedisStore implements ReadsOne
                 } elseif ($reply === null) {
                     $reply = $this->evaluate(Script::WRITE, $command);
                 }
+            } catch (Moved) {
+                // Nothing was done.
+                $outcomes = [];
+                continue;
             } catch (Refused) {
                 if (\count($asked) > 1) {
                     $large = \PHP_INT_MAX;
@@ -776,7 +795,15 @@ final class RedisStore implements ReadsOne
             $anew ? '?' : $this->ids, $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
         ];
         $sent = $this->uptime();
-        $reply = $this->evaluate(Script::OPEN, $command);
+        try {
+            $reply = $this->evaluate(Script::OPEN, $command);
+        } catch (Moved) {
+            // The call's time limits this too. Wherever the primary is now: it is another server.
+            $number = $this->connection->ready();
+            $anew = true;
+            $sent = $this->uptime();
+            $reply = $this->evaluate(Script::OPEN, [...\array_slice($command, 0, 7), '?', ...\array_slice($command, 8)]);
+        }
         if (!\is_array($reply) || !\is_string($found = $reply[0] ?? null) || !\is_string($end = $reply[1] ?? null) || !\is_int($time = $reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
         }

@@ -163,6 +163,10 @@ final class FileStoreKillTest extends TestCase
         $now = $store->since($seen->epoch, $seen->end, $seen->token);
         // Some 10,000 changes, of at least twenty bytes each, may be made while a busy machine lets this process wait.
         self::assertTrue($now->complete || $now->end - $seen->end > 200_000);
+        if (!$now->complete) {
+            // Any of them may have changed.
+            $near = \array_fill_keys($keys, $now->end) + $near;
+        }
         foreach ($now->list as [$key, $position]) {
             self::assertGreaterThan($seen->end, $position);
             $near[$key] = $position;

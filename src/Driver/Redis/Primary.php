@@ -1,0 +1,133 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Driver\Redis;
+
+use Larder\System\Failure;
+use Larder\System\Quiet;
+
+/**
+ * Finds the server that may be written to, where that changes: in a cluster, or behind Sentinel.
+ *
+ * It asks only on doubt: when nobody on this server knows the address, or after the server there has failed, has refused a
+ * command as a replica or has named another one. The answer is kept in a file, so that one process asks for all. A file that
+ * cannot be written, or another user's, costs each request that question.
+ */
+abstract class Primary
+{
+    /** Seconds that each server has for its answer, at least. */
+    private const LEAST = 0.02;
+
+    /** @var ?array{string, int} host and port; null: ask */
+    private ?array $known = null;
+
+    private bool $isDoubted = false;
+
+    /**
+     * @param non-empty-list<array{string, int}> $servers that may be asked: host and port
+     * @param ?string                            $file    in a private directory; null: none
+     */
+    public function __construct(protected readonly array $servers, private readonly ?string $file) {}
+
+    /**
+     * What a server is asked.
+     *
+     * @return non-empty-list<non-empty-list<string>> commands
+     */
+    abstract protected function question(): array;
+
+    /**
+     * What its replies say.
+     *
+     * @param list<mixed> $replies
+     * @param string      $host    that was asked
+     *
+     * @return array{string, int}|string host and port of the primary, or why there is none
+     */
+    abstract protected function answer(array $replies, string $host): array|string;
+
+    /** Credentials for those that are asked. */
+    protected function asked(Endpoint $endpoint): Endpoint
+    {
+        return $endpoint;
+    }
+
+    /**
+     * The primary's address, with everything else as in $endpoint.
+     *
+     * @param float                                                                               $seconds that it may take
+     * @param \Closure(Endpoint, non-empty-list<non-empty-list<string>>): list<mixed> $ask     throws Failure
+     *
+     * @throws Failure
+     */
+    final public function find(Endpoint $endpoint, float $seconds, \Closure $ask): Endpoint
+    {
+        $this->known ??= $this->isDoubted ? null : $this->read();
+        if ($this->known !== null) {
+            return $endpoint->at(...$this->known);
+        }
+        $servers = $this->servers;
+        // None that hangs takes the time of every call.
+        \shuffle($servers);
+        $end = \hrtime(true) + $seconds * 1e9;
+        $reason = '';
+        foreach ($servers as $i => [$host, $port]) {
+            $left = ($end - \hrtime(true)) / 1e9 / (\count($servers) - $i);
+            try {
+                $answer = $this->answer($ask($this->asked($endpoint)->at($host, $port, \max(self::LEAST, $left)), $this->question()), $host);
+            } catch (Failure $failure) {
+                $answer = $failure->getMessage();
+            }
+            if (\is_array($answer)) {
+                $this->note($answer);
+
+                return $endpoint->at(...$answer);
+            }
+            $reason = $answer;
+        }
+
+        throw Failure::because('Redis', 'none of ' . $this->names() . ' tells where the primary is: ' . $reason);
+    }
+
+    /** The server at the known address may not be the primary any more: the next find() asks. */
+    final public function doubt(): void
+    {
+        $this->known = null;
+        $this->isDoubted = true;
+    }
+
+    /** A server has told where the primary is. */
+    final public function moved(string $host, int $port): void
+    {
+        $this->note([$host, $port]);
+    }
+
+    final public function names(): string
+    {
+        return \implode(', ', \array_map(static fn(array $server): string => "$server[0]:$server[1]", $this->servers));
+    }
+
+    /** @return ?array{string, int} */
+    private function read(): ?array
+    {
+        $file = $this->file;
+        if ($file === null || !\is_file($file)) {
+            return null;
+        }
+        $text = Quiet::call(static fn(): string => (string) \file_get_contents($file));
+
+        return \preg_match('/^(\S+) (\d{1,5})$/D', $text, $found) === 1 ? [$found[1], (int) $found[2]] : null;
+    }
+
+    /** @param array{string, int} $address */
+    private function note(array $address): void
+    {
+        $this->known = $address;
+        $this->isDoubted = false;
+        if ($this->file !== null) {
+            // In one write(2): a reader finds this address, an older one, or nothing.
+            Quiet::call(fn(): bool => \file_put_contents((string) $this->file, "$address[0] $address[1]") !== false);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Support;
+
+use Larder\Lab\Service\Place;
+
+/** A Redis Cluster of one's own: three primaries, each with a replica or none, on loopback. */
+final class RedisCluster
+{
+    private const PRIMARIES = 3;
+    private const SLOTS = 16384;
+
+    /** @var array<int, RedisServer> */
+    public array $nodes = [];
+
+    public function __construct(bool $replicas = false)
+    {
+        $count = self::PRIMARIES * ($replicas ? 2 : 1);
+        for ($i = 0; $i < $count; $i++) {
+            $this->nodes[] = new RedisServer(config: [
+                'cluster-enabled' => 'yes', 'cluster-node-timeout' => '500', 'cluster-port' => (string) Place::freePort(),
+                'cluster-replica-validity-factor' => '0', 'repl-diskless-sync-delay' => '0', 'cluster-require-full-coverage' => 'no',
+            ]);
+        }
+        foreach ($this->nodes as $i => $node) {
+            if ($i < self::PRIMARIES) {
+                $node->command('CLUSTER', 'ADDSLOTSRANGE', (string) \intdiv($i * self::SLOTS, self::PRIMARIES), (string) (\intdiv(($i + 1) * self::SLOTS, self::PRIMARIES) - 1));
+            }
+            $node->command('CLUSTER', 'SET-CONFIG-EPOCH', (string) ($i + 1));
+            $i === 0 || $node->command('CLUSTER', 'MEET', '127.0.0.1', (string) $this->nodes[0]->port, $this->nodes[0]->config['cluster-port']);
+        }
+        Wait::until(fn(): bool => $this->all(fn(RedisServer $node): bool => \substr_count(self::text($node->command('CLUSTER', 'NODES')), "\n") === \count($this->nodes)), 'the nodes to know each other');
+        foreach ($this->nodes as $i => $node) {
+            if ($i >= self::PRIMARIES) {
+                $node->command('CLUSTER', 'REPLICATE', self::text($this->nodes[$i - self::PRIMARIES]->command('CLUSTER', 'MYID')));
+            }
+        }
+        Wait::until(fn(): bool => $this->all(static fn(RedisServer $node): bool => \str_contains(self::text($node->command('CLUSTER', 'INFO')), 'cluster_state:ok')), 'the cluster');
+        $replicas && Wait::until(fn(): bool => $this->all(static fn(RedisServer $node): bool => \str_contains(self::text($node->command('INFO', 'replication')), 'master_link_status:up')
+            || \str_contains(self::text($node->command('INFO', 'replication')), 'connected_slaves:1')), 'the replicas');
+    }
+
+    /** @param string $options as in a query */
+    public function dsn(string $options = ''): string
+    {
+        return 'redis+cluster://' . \implode(',', \array_map(static fn(RedisServer $node): string => "127.0.0.1:$node->port", $this->nodes)) . "?$options";
+    }
+
+    /** Which node has the keys with this hash tag now. */
+    public function owner(string $tag): RedisServer
+    {
+        foreach ($this->nodes as $node) {
+            if (!$node->isRunning()) {
+                continue;
+            }
+            $slot = $node->command('CLUSTER', 'KEYSLOT', '{' . $tag . '}');
+            foreach ((array) $node->command('CLUSTER', 'SLOTS') as $range) {
+                if (\is_array($range) && $range[0] <= $slot && $slot <= $range[1]) {
+                    foreach ($this->nodes as $other) {
+                        if ($other->port === $range[2][1]) {
+                            return $other;
+                        }
+                    }
+                }
+            }
+        }
+        throw new \LogicException('No node has it.');
+    }
+
+    /** Moves the tag's slot, with its keys, to another primary. */
+    public function move(string $tag): void
+    {
+        $from = $this->owner($tag);
+        $to = null;
+        foreach (\array_slice($this->nodes, 0, self::PRIMARIES) as $node) {
+            if ($node !== $from) {
+                $to = $node;
+            }
+        }
+        \assert($to !== null);
+        $slot = (string) $from->command('CLUSTER', 'KEYSLOT', '{' . $tag . '}');
+        [$source, $target] = [self::text($from->command('CLUSTER', 'MYID')), self::text($to->command('CLUSTER', 'MYID'))];
+        $to->command('CLUSTER', 'SETSLOT', $slot, 'IMPORTING', $source);
+        $from->command('CLUSTER', 'SETSLOT', $slot, 'MIGRATING', $target);
+        while (($keys = (array) $from->command('CLUSTER', 'GETKEYSINSLOT', $slot, '1000')) !== []) {
+            $from->command('MIGRATE', '127.0.0.1', (string) $to->port, '', '0', '5000', 'KEYS', ...\array_map(self::text(...), $keys));
+        }
+        foreach ([$to, $from] as $node) {
+            $node->command('CLUSTER', 'SETSLOT', $slot, 'NODE', $target);
+        }
+    }
+
+    public function stop(): void
+    {
+        foreach ($this->nodes as $node) {
+            $node->stop();
+        }
+    }
+
+    /** @param \Closure(RedisServer): bool $holds */
+    private function all(\Closure $holds): bool
+    {
+        foreach ($this->nodes as $node) {
+            if (!$holds($node)) {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    private static function text(mixed $reply): string
+    {
+        return \is_scalar($reply) ? (string) $reply : '';
+    }
+}

@@ -1,0 +1,96 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Support;
+
+use Larder\Lab\Service\Place;
+use Larder\Lab\Service\Program;
+
+/** A Redis with two replicas, watched by three sentinels. */
+final class RedisSentinels
+{
+    public const MASTER = 'shop';
+    private const SENTINELS = 3;
+
+    /** @var list<RedisServer> */
+    public array $servers = [];
+
+    /** @var list<int> */
+    public array $ports = [];
+
+    /** @var list<Program> */
+    private array $sentinels = [];
+
+    private readonly TemporaryDirectory $directory;
+
+    /** @param array<string, string> $config of the servers */
+    public function __construct(array $config = [], private readonly ?string $password = null)
+    {
+        $config += ['repl-diskless-sync-delay' => '0'] + ($password === null ? [] : ['requirepass' => $password, 'masterauth' => $password]);
+        $this->directory = new TemporaryDirectory('larder-sentinels');
+        $this->servers[] = $master = new RedisServer(config: $config);
+        for ($i = 0; $i < 2; $i++) {
+            $this->servers[] = new RedisServer(config: $config + ['replicaof' => "127.0.0.1 $master->port"]);
+        }
+        for ($i = 0; $i < self::SENTINELS; $i++) {
+            $this->ports[] = $port = Place::freePort();
+            $file = $this->directory->file("$i.conf");
+            \file_put_contents($file, "port $port\nbind 127.0.0.1\ndir {$this->directory->path}\nsentinel monitor " . self::MASTER . " 127.0.0.1 $master->port 2\n"
+                . 'sentinel down-after-milliseconds ' . self::MASTER . " 400\nsentinel failover-timeout " . self::MASTER . " 2000\n"
+                . ($password === null ? '' : 'sentinel auth-pass ' . self::MASTER . " $password\nrequirepass $password\nsentinel sentinel-pass $password\n"));
+            $this->sentinels[] = $sentinel = new Program("sentinel $i", [(string) RedisServer::program(), $file, '--sentinel'], $this->directory->path);
+            $sentinel->start();
+        }
+        Wait::until(fn(): bool => $this->knowEachOther(), 'the sentinels');
+    }
+
+    /** @param string $options as in a query */
+    public function dsn(string $options = ''): string
+    {
+        return 'redis+sentinel://' . ($this->password === null ? '' : ":$this->password@") . \implode(',', \array_map(static fn(int $port): string => "127.0.0.1:$port", $this->ports)) . '/' . self::MASTER . '?'
+            . ($this->password === null ? '' : "sentinel_password=$this->password&") . $options;
+    }
+
+    public function primary(): RedisServer
+    {
+        foreach ($this->servers as $server) {
+            if ($server->isRunning() && \str_contains((string) $server->command('INFO', 'replication'), 'role:master')) {
+                return $server;
+            }
+        }
+        throw new \LogicException('There is none.');
+    }
+
+    public function stop(): void
+    {
+        foreach ($this->sentinels as $sentinel) {
+            $sentinel->kill();
+        }
+        foreach ($this->servers as $server) {
+            $server->stop();
+        }
+    }
+
+    /** @return list<mixed> what each sentinel answers */
+    public function ask(string ...$command): array
+    {
+        return \array_map(fn(int $port): mixed => RedisServer::ask("tcp://127.0.0.1:$port", $this->password, ...$command), $this->ports);
+    }
+
+    private function knowEachOther(): bool
+    {
+        try {
+            foreach ($this->ask('SENTINEL', 'MASTERS') as $masters) {
+                $text = (string) \json_encode($masters);
+                if (!\str_contains($text, '"num-slaves","2"') || !\str_contains($text, '"num-other-sentinels","2"') || !\str_contains($text, '"flags","master"')) {
+                    return false;
+                }
+            }
+
+            return true;
+        } catch (\Exception) {
+            return false;
+        }
+    }
+}
