@@ -24,6 +24,9 @@ abstract class Primary
 
     private bool $isDoubted = false;
 
+    /** @var ?array{string, int} the address that is doubted: a server that still names it may not have heard of another */
+    private ?array $doubted = null;
+
     /**
      * @param non-empty-list<array{string, int}> $servers that may be asked: host and port
      * @param ?string                            $file    in a private directory; null: none
@@ -72,6 +75,7 @@ abstract class Primary
         \shuffle($servers);
         $end = \hrtime(true) + $seconds * 1e9;
         $reason = '';
+        $found = null;
         foreach ($servers as $i => [$host, $port]) {
             $left = ($end - \hrtime(true)) / 1e9 / (\count($servers) - $i);
             try {
@@ -80,11 +84,18 @@ abstract class Primary
                 $answer = $failure->getMessage();
             }
             if (\is_array($answer)) {
-                $this->note($answer);
-
-                return $endpoint->at(...$answer);
+                $found = $answer;
+                if ($answer !== $this->doubted) {
+                    break;
+                }
+            } else {
+                $reason = $answer;
             }
-            $reason = $answer;
+        }
+        if ($found !== null) {
+            $this->note($found);
+
+            return $endpoint->at(...$found);
         }
 
         throw Failure::because('Redis', 'none of ' . $this->names() . ' tells where the primary is: ' . $reason);
@@ -93,6 +104,7 @@ abstract class Primary
     /** The server at the known address may not be the primary any more: the next find() asks. */
     final public function doubt(): void
     {
+        $this->doubted = $this->known ?? $this->doubted;
         $this->known = null;
         $this->isDoubted = true;
     }

@@ -797,8 +797,11 @@ final class RedisStore implements ReadsOne
         $sent = $this->uptime();
         try {
             $reply = $this->evaluate(Script::OPEN, $command);
-        } catch (Moved) {
-            // The call's time limits this too. Wherever the primary is now: it is another server.
+        } catch (Failure $failure) {
+            if (!$failure instanceof Moved && ($anew || $failure instanceof ErrorReply)) {
+                throw $failure;
+            }
+            // The primary is elsewhere, or the server has closed the connection. The call's time limits this too.
             $number = $this->connection->ready();
             $anew = true;
             $sent = $this->uptime();
