@@ -42,6 +42,9 @@ final class Dsn
         'memory' => '',
     ];
 
+    /** What queues and counters can lie in: it forgets nothing by itself. */
+    public const KEEPING = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls', 'redis+cluster', 'rediss+cluster', 'redis+sentinel', 'rediss+sentinel'];
+
     public const TIERS = [
         'sqlite' => 'disk',
         'file' => 'disk',

@@ -76,8 +76,8 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function cluster(#[\SensitiveParameter] string $text): self
     {
-        return new self('"' . self::redacted($text) . '" names a Redis Cluster, a Sentinel, or several Redis servers, which Larder does not support yet. '
-            . 'Write the DSN of one server, redis://host:6379/0, or use memcached://host1,host2.');
+        return new self('"' . self::redacted($text) . '" names several Redis servers. '
+            . 'Write redis+cluster://host1:6379,host2:6379 for a Redis Cluster, or redis+sentinel://host1:26379,host2:26379/mymaster for servers that Sentinel watches.');
     }
 
     public static function windows(#[\SensitiveParameter] string $text): self
@@ -91,7 +91,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
         $meant = match (\strtolower($name)) {
             'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
             'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
-            'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' Larder does not support Redis Cluster and Sentinel yet: write the DSN of one server.',
+            'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' A Redis Cluster and servers that Sentinel watches have schemes of their own: redis+cluster://host1,host2 and redis+sentinel://host1,host2/mymaster.',
             'database', 'dbindex' => ' Did you mean "db"? Put it into the query of a redis:// or predis:// DSN.',
             'db' => ' Put it into the query of a redis:// or predis:// DSN.',
             'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set() and remember().',

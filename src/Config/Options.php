@@ -87,7 +87,7 @@ final class Options
     /** @return array<mixed> for print_r() and var_dump() */
     public function __debugInfo(): array
     {
-        return ['secret' => $this->secret === null ? null : '***'] + \get_object_vars($this);
+        return ['secret' => $this->secret === null ? null : '***', 'credentials' => $this->credentials === null ? null : '***'] + \get_object_vars($this);
     }
 
     /**

@@ -91,6 +91,22 @@ final class StoreFactory
         return $path;
     }
 
+    /** A directory in which one process notes for others where the primary is; null: there is none, or nothing to note. */
+    public static function notes(Dsn $dsn): ?string
+    {
+        if ($dsn->servers === []) {
+            return null;
+        }
+        $path = Directory::default();
+        try {
+            Directory::prepare($path);
+        } catch (Failure|InvalidConfiguration|WrongUser) {
+            return null;
+        }
+
+        return $path;
+    }
+
     /**
      * A connection to Redis by its extension or, if that is not loaded, by Predis.
      *

@@ -18,8 +18,6 @@ final class Engines
 {
     private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout', 'persistent'];
 
-    private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls'];
-
     /**
      * @param string|array<array-key, mixed> $source
      *
@@ -34,7 +32,7 @@ final class Engines
         if (!\is_string($options['dsn'] ?? null)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/counters', $options['dsn'] ?? null);
         }
-        $dsn = Dsn::parse($options['dsn'], self::SCHEMES);
+        $dsn = Dsn::parse($options['dsn'], Dsn::KEEPING);
         if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
             throw InvalidConfiguration::malformed($options['dsn'], 'it names no directory', 'write for example sqlite:///var/lib/app/counters');
         }
@@ -47,23 +45,18 @@ final class Engines
         $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         $isKept = isset($options['persistent']) && Options::persistent($dsn, $options['persistent']);
-        switch ($dsn->scheme) {
-            case 'sqlite':
-                return self::sqlite($dsn, $name, $isFull, $timeout, $isCombined);
-            case 'redis':
-            case 'rediss':
-            case 'predis':
-            case 'predis+tls':
-                if ($isCombined || isset($options['synchronous'])) {
-                    throw new InvalidConfiguration('The option "' . ($isCombined ? 'combine' : 'synchronous') . '" is for sqlite:// counters. Leave it out: a Redis server counts in its memory, and its own configuration says what it keeps.');
-                }
-
-                $dsn->needs();
-
-                return new RedisEngine(StoreFactory::redis($dsn, $timeout, $isKept), $name);
-            default:
-                throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold a counter, because it may forget. Write sqlite:///directory or redis://host; for a number that may vanish use Cache::increment().");
+        if ($dsn->scheme === 'sqlite') {
+            return self::sqlite($dsn, $name, $isFull, $timeout, $isCombined);
         }
+        if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
+            throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold a counter, because it may forget. Write sqlite:///directory or redis://host; for a number that may vanish use Cache::increment().");
+        }
+        if ($isCombined || isset($options['synchronous'])) {
+            throw new InvalidConfiguration('The option "' . ($isCombined ? 'combine' : 'synchronous') . '" is for sqlite:// counters. Leave it out: a Redis server counts in its memory, and its own configuration says what it keeps.');
+        }
+        $dsn->needs();
+
+        return new RedisEngine(StoreFactory::redis($dsn, $timeout, $isKept, tag: $name, runtime: StoreFactory::notes($dsn)), $dsn->hasSlots() ? '{' . $name . '}' : $name);
     }
 
     private static function sqlite(Dsn $dsn, string $name, bool $isFull, float $timeout, bool $isCombined): Engine

@@ -53,9 +53,7 @@ final class RedisEngine implements Engine
     private function run(string $command, string $key, string ...$arguments): mixed
     {
         try {
-            $this->connection->ready();
-
-            return $this->connection->run([\array_values([$command, $key, ...$arguments])])[0];
+            return $this->connection->call([\array_values([$command, $key, ...$arguments])])[0];
         } catch (Failure $failure) {
             if (\str_contains($failure->getMessage(), 'would overflow')) {
                 throw CounterOverflow::of($this->name, (int) ($arguments[0] ?? 0));

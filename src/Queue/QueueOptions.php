@@ -19,8 +19,6 @@ final readonly class QueueOptions
 {
     private const KNOWN = ['dsn', 'limit', 'attempts', 'keep', 'secret', 'synchronous', 'timeout', 'persistent'];
 
-    private const SCHEMES = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls'];
-
     /** Messages that may wait. */
     private const LIMIT = 1_000_000;
 
@@ -44,7 +42,7 @@ final readonly class QueueOptions
         if (!\is_string($text)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
         }
-        $dsn = Dsn::parse($text, self::SCHEMES);
+        $dsn = Dsn::parse($text, Dsn::KEEPING);
         if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
             throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example sqlite:///var/lib/app/queue');
         }
@@ -80,10 +78,10 @@ final readonly class QueueOptions
 
             return new SqliteTransport($dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
         }
-        if (Dsn::TIERS[$dsn->scheme] === 'far' && $dsn->servers === []) {
+        if (\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             $dsn->needs();
 
-            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => StoreFactory::redis($dsn, $timeout, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
+            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => StoreFactory::redis($dsn, $timeout, $isKept, tag: $name, runtime: StoreFactory::notes($dsn)), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
         }
 
         throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');

@@ -244,7 +244,7 @@ final class RedisTransport implements Transport
             throw new QueueFailure($failure->getMessage() . '; nothing was done.', 0, $failure);
         }
         try {
-            return $this->connection->run([$command], $attempts)[0];
+            return $this->connection->call([$command], $attempts)[0];
         } catch (ErrorReply $refusal) {
             throw new QueueFailure($refusal->getMessage() . '; nothing was done.', 0, $refusal);
         } catch (Failure $failure) {

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Tests\Store;
 
 use Larder\Cache;
+use Larder\Counter;
+use Larder\Queue\Queue;
 use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\RedisCluster;
 use Larder\Tests\Support\RedisServer;
@@ -144,6 +146,33 @@ final class RedisClusterTest extends TestCase
         self::assertSame('new', $living->get('k'));
         self::assertTrue($living->set('k', 'newer'));
         self::assertSame('newer', $this->open()->get('k'));
+    }
+
+    public function testQueuesAndCountersGoWithTheirSlots(): void
+    {
+        $this->cluster = new RedisCluster();
+        $queues = $counters = [];
+        foreach (['mail', 'pictures', 'orders', 'x'] as $name) {
+            $queues[$name] = Queue::open($this->cluster->dsn(), $name);
+            $counters[$name] = Counter::open($this->cluster->dsn(), $name);
+            $queues[$name]->push("to $name");
+            self::assertSame(1, $counters[$name]->add());
+        }
+        foreach (\array_keys($queues) as $name) {
+            $this->cluster->move($name);
+        }
+        foreach (['mail', 'pictures', 'orders', 'x'] as $name) {
+            $queues[$name]->push('another');
+            self::assertSame(2, $counters[$name]->add());
+            self::assertSame(3, Counter::open($this->cluster->dsn(), $name)->add());
+            $queue = Queue::open($this->cluster->dsn(), $name);
+            $bodies = [];
+            while (($message = $queue->pop()) !== null) {
+                $bodies[] = $message->body;
+                self::assertTrue($message->ack());
+            }
+            self::assertSame(["to $name", 'another'], $bodies);
+        }
     }
 
     public function testItSaysWhatItCannotReach(): void

@@ -9,7 +9,7 @@ use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversNothing;
-use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** A cache in a Redis that Sentinel watches. */
@@ -32,9 +32,18 @@ final class RedisSentinelTest extends TestCase
         }
     }
 
-    #[TestWith([null])]
-    #[TestWith(['secret-word'])]
-    public function testAReplicaTakesOver(?string $password): void
+    public function testAReplicaTakesOver(): void
+    {
+        $this->takeOver(null);
+    }
+
+    #[Group('slow')]
+    public function testAReplicaTakesOverWherePasswordsAreNeeded(): void
+    {
+        $this->takeOver('secret-word');
+    }
+
+    private function takeOver(?string $password): void
     {
         $this->sentinels = new RedisSentinels(password: $password);
         $living = $this->open();
@@ -83,6 +92,7 @@ final class RedisSentinelTest extends TestCase
         self::assertNull($this->open()->get('k'));
     }
 
+    #[Group('slow')]
     /** A primary that has lost its replicas, and knows that it must have one, may already have a successor. */
     public function testAnIsolatedPrimaryIsNotBelieved(): void
     {

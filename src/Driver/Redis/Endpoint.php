@@ -73,7 +73,7 @@ final class Endpoint
     /** @return array<mixed> for print_r() and var_dump() */
     public function __debugInfo(): array
     {
-        return ['password' => $this->password === null ? null : '***', 'given' => $this->given === null ? null : '***'] + \get_object_vars($this);
+        return ['password' => $this->password === null ? null : '***', 'given' => $this->given === null ? null : '***', 'credentials' => $this->credentials === null ? null : '***'] + \get_object_vars($this);
     }
 
     /**

@@ -209,6 +209,28 @@ abstract class RedisConnection
     }
 
     /**
+     * Does what ready() and run() do, on the primary's own connection where that has moved.
+     *
+     * @param non-empty-list<non-empty-list<string>> $commands
+     *
+     * @return list<mixed> as run()
+     *
+     * @throws Failure
+     * @throws Refused
+     */
+    final public function call(array $commands, int $attempts = 0): array
+    {
+        $this->ready();
+        try {
+            return $this->run($commands, $attempts);
+        } catch (Moved) {
+            $this->ready();
+
+            return $this->run($commands, $attempts);
+        }
+    }
+
+    /**
      * Does what ready() and run() do for one command, as long as the connection is the one with this number.
      *
      * @param non-empty-list<string> $command

@@ -24,6 +24,12 @@ final class SentinelPrimary extends Primary
         parent::__construct($servers, $file);
     }
 
+    /** @return array<mixed> for print_r() and var_dump() */
+    public function __debugInfo(): array
+    {
+        return ['password' => $this->password === null ? null : '***'] + \get_object_vars($this);
+    }
+
     protected function question(): array
     {
         return [['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', $this->name]];
