@@ -5,7 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\Coherence;
 
 use Larder\Tests\Support\MemcachedServer;
+use Larder\Tests\Support\RedisCluster;
+use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\Wait;
 
 /** The truth tier of the experiment: a directory, a Redis or a Memcached, and how it can suffer. */
 final class Engine
@@ -13,15 +16,18 @@ final class Engine
     public const NAMES = ['sqlite', 'redis', 'memcached'];
 
     /** `small` ones evict anything, `full` ones refuse what is new. */
-    public const ALL = [...self::NAMES, 'file', 'predis', 'redis-small', 'redis-full', 'memcached-small'];
+    public const ALL = [...self::NAMES, 'file', 'predis', 'redis-small', 'redis-full', 'memcached-small', 'sentinel', 'cluster'];
 
     /** What a Redis needs for its log, and a little more. */
     private const FEW = '2500kb';
 
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
+    private ?RedisSentinels $sentinels = null;
+    private ?RedisCluster $cluster = null;
     private ?string $snapshot = null;
     private bool $isMounted = false;
+    private ?RedisServer $paused = null;
 
     /** @param bool $isSmall a directory lies on a file system of its own, where there is the right to mount one: see fill() */
     public function __construct(public readonly string $name, private readonly string $directory, bool $isSmall = false)
@@ -30,6 +36,10 @@ final class Engine
             \mkdir($this->place(), 0o700);
             \exec('mount -t tmpfs -o size=16m,mode=0700 larder ' . \escapeshellarg($this->place()) . ' 2>&1', $said, $status);
             $this->isMounted = $status === 0;
+        } elseif ($name === 'sentinel') {
+            $this->sentinels = new RedisSentinels(['min-replicas-to-write' => '1', 'min-replicas-max-lag' => '1']);
+        } elseif ($name === 'cluster') {
+            $this->cluster = new RedisCluster(replicas: true);
         } elseif (\str_contains($name, 'redis')) {
             $this->redis = new RedisServer(save: true, config: match ($name) {
                 'redis-small' => ['maxmemory' => self::FEW, 'maxmemory-policy' => 'allkeys-random'],
@@ -45,7 +55,7 @@ final class Engine
     {
         return match ($name) {
             'redis', 'redis-small', 'redis-full' => \extension_loaded('redis') && RedisServer::program() !== null,
-            'predis' => RedisServer::program() !== null,
+            'predis', 'sentinel', 'cluster' => RedisServer::program() !== null,
             'memcached', 'memcached-small' => \extension_loaded('memcached') && MemcachedServer::installed(),
             'file' => true,
             default => \extension_loaded('pdo_sqlite'),
@@ -55,6 +65,8 @@ final class Engine
     public function dsn(): string
     {
         return match (true) {
+            $this->sentinels !== null => $this->sentinels->dsn('timeout=1'),
+            $this->cluster !== null => $this->cluster->dsn('timeout=1'),
             $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
             default => $this->name . '://' . $this->place(),
@@ -86,6 +98,8 @@ final class Engine
         return match (true) {
             $this->redis !== null => ['with its data', 'without its data', 'from an old snapshot'],
             $this->memcached !== null => ['without its data'],
+            $this->sentinels !== null => ['fail-over', 'killed'],
+            $this->cluster !== null => ['fail-over', 'killed', 'moved'],
             default => [],
         };
     }
@@ -100,6 +114,7 @@ final class Engine
     public function empty(): void
     {
         $this->redis?->command('FLUSHALL');
+        $this->tell('FLUSHALL');
         $this->memcached?->talk('flush_all');
     }
 
@@ -107,6 +122,7 @@ final class Engine
     public function forgetScripts(): void
     {
         $this->redis?->command('SCRIPT', 'FLUSH');
+        $this->tell('SCRIPT', 'FLUSH');
     }
 
     /** It keeps its connections and answers nothing. */
@@ -114,17 +130,21 @@ final class Engine
     {
         $this->redis?->pause();
         $this->memcached?->pause();
+        $this->paused = $this->primary();
+        $this->paused?->pause();
     }
 
     public function resume(): void
     {
         $this->redis?->resume();
         $this->memcached?->resume();
+        $this->paused?->resume();
+        $this->paused = null;
     }
 
     public function isServer(): bool
     {
-        return $this->redis !== null || $this->memcached !== null;
+        return $this->redis !== null || $this->memcached !== null || $this->sentinels !== null || $this->cluster !== null;
     }
 
     /** Keeps what it holds now, for a restart from an old snapshot. */
@@ -138,7 +158,9 @@ final class Engine
 
     public function restart(string $how): void
     {
-        if ($this->redis === null) {
+        if ($this->sentinels !== null || $this->cluster !== null) {
+            $this->failOver($how);
+        } elseif ($this->redis === null) {
             $this->memcached?->restart();
         } elseif ($how === 'from an old snapshot' && $this->snapshot !== null) {
             $this->redis->kill();
@@ -153,10 +175,53 @@ final class Engine
     {
         $this->redis?->kill();
         $this->memcached?->end();
+        $this->sentinels?->stop();
+        $this->cluster?->stop();
         if ($this->isMounted) {
             \exec('umount -l ' . \escapeshellarg($this->place()));
             $this->isMounted = false;
         }
+    }
+
+    /** The server that may be written to, of several. */
+    private function primary(): ?RedisServer
+    {
+        try {
+            return $this->sentinels?->primary() ?? $this->cluster?->owner('larder');
+        } catch (\Exception) {
+            // There is none now.
+            return null;
+        }
+    }
+
+    private function tell(string ...$command): void
+    {
+        try {
+            $this->primary()?->command(...$command);
+        } catch (\Exception) {
+            // It has no replica now, or has just been demoted.
+        }
+    }
+
+    /** Another server takes over; the old one comes back as its replica. */
+    private function failOver(string $how): void
+    {
+        $old = $this->primary();
+        try {
+            if ($how === 'moved') {
+                $this->cluster?->move('larder');
+            } elseif ($how === 'killed') {
+                $old?->kill();
+                Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'another primary', 20.0);
+            } elseif ($this->sentinels !== null) {
+                $this->sentinels->ask('SENTINEL', 'FAILOVER', RedisSentinels::MASTER);
+            } else {
+                $this->cluster?->replica($old)?->command('CLUSTER', 'FAILOVER');
+            }
+        } catch (\Exception) {
+            // Too early: the servers have not yet done with the one before.
+        }
+        $old === null || $old->isRunning() || $old->start();
     }
 
     private function place(): string

@@ -29,6 +29,8 @@ final class Fuzz
         'predis' => [''],
         'memcached' => ['', 'apcu', 'segment', 'sqlite'],
         'memcached-small' => ['apcu'],
+        'sentinel' => ['', 'apcu', 'segment'],
+        'cluster' => ['', 'apcu', 'segment'],
     ];
 
     private const SECOND = 1_000_000_000;

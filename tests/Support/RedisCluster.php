@@ -69,13 +69,24 @@ final class RedisCluster
         throw new \LogicException('No node has it.');
     }
 
+    public function replica(?RedisServer $of): ?RedisServer
+    {
+        foreach ($this->nodes as $node) {
+            if ($of !== null && $node->isRunning() && \str_contains((string) $node->command('INFO', 'replication'), "master_port:$of->port\r")) {
+                return $node;
+            }
+        }
+
+        return null;
+    }
+
     /** Moves the tag's slot, with its keys, to another primary. */
     public function move(string $tag): void
     {
         $from = $this->owner($tag);
         $to = null;
-        foreach (\array_slice($this->nodes, 0, self::PRIMARIES) as $node) {
-            if ($node !== $from) {
+        foreach ($this->nodes as $node) {
+            if ($node !== $from && $node->isRunning() && \str_contains((string) $node->command('INFO', 'replication'), 'role:master')) {
                 $to = $node;
             }
         }

@@ -13,11 +13,18 @@ use Larder\System\Quiet;
  * It asks only on doubt: when nobody on this server knows the address, or after the server there has failed, has refused a
  * command as a replica or has named another one. The answer is kept in a file, so that one process asks for all. A file that
  * cannot be written, or another user's, costs each request that question.
+ *
+ * A primary that was cut off may have acknowledged changes after another one had taken its place, and those are lost. So the
+ * file's time is that of this server's last change. Who finds the primary elsewhere must begin anew there, unless what is
+ * there began later: see since(). Only then the new address is kept, for other processes rely on it.
  */
 abstract class Primary
 {
     /** Seconds that each server has for its answer, at least. */
     private const LEAST = 0.02;
+
+    /** Milliseconds by which the clocks of the servers may differ. */
+    private const SKEW = 1_000;
 
     /** @var ?array{string, int} host and port; null: ask */
     private ?array $known = null;
@@ -26,6 +33,12 @@ abstract class Primary
 
     /** @var ?array{string, int} the address that is doubted: a server that still names it may not have heard of another */
     private ?array $doubted = null;
+
+    /** Whether the file lacks the known address. */
+    private bool $isNew = false;
+
+    /** Milliseconds of the wall clock when this process changed something there last; 0: never. */
+    private int $changed = 0;
 
     /**
      * @param non-empty-list<array{string, int}> $servers that may be asked: host and port
@@ -93,7 +106,7 @@ abstract class Primary
             }
         }
         if ($found !== null) {
-            $this->note($found);
+            $this->moved(...$found);
 
             return $endpoint->at(...$found);
         }
@@ -112,7 +125,58 @@ abstract class Primary
     /** A server has told where the primary is. */
     final public function moved(string $host, int $port): void
     {
-        $this->note([$host, $port]);
+        $this->known = [$host, $port];
+        $this->isDoubted = false;
+        $this->isNew = true;
+    }
+
+    /** Milliseconds of the wall clock: what the primary has now counts only if it began later. 0: the primary is where it was. */
+    final public function since(): int
+    {
+        if (!$this->isNew) {
+            return 0;
+        }
+        // Where another process of this server has found it before, that one has seen to what the others had changed.
+        $others = $this->read() === $this->known ? 0 : $this->time() * 1000 + 1_000;
+        $last = \max($this->changed, $others);
+
+        return $last === 0 ? 0 : $last + self::SKEW;
+    }
+
+    /** What the primary has now has been looked at, and begun anew where it must. */
+    final public function settle(): void
+    {
+        if (!$this->isNew || $this->known === null) {
+            return;
+        }
+        $this->isNew = false;
+        $this->changed = 0;
+        [$file, [$host, $port]] = [$this->file, $this->known];
+        if ($file !== null) {
+            // In one write(2): a reader finds this address, an older one, or nothing.
+            $time = $this->time();
+            Quiet::call(static fn(): bool => \file_put_contents($file, "$host $port") !== false && \touch($file, $time));
+        }
+    }
+
+    /** This process is about to change something. */
+    final public function change(): void
+    {
+        $before = \intdiv($this->changed, 1000);
+        $this->changed = (int) (\microtime(true) * 1000);
+        $file = $this->file;
+        if ($file !== null && \intdiv($this->changed, 1000) !== $before) {
+            Quiet::call(static fn(): bool => \is_file($file) && \touch($file));
+        }
+    }
+
+    /** The file's time, in seconds; 0: there is none. */
+    private function time(): int
+    {
+        $file = $this->file;
+        \clearstatcache();
+
+        return $file !== null && \is_file($file) ? (int) Quiet::call(static fn(): int => (int) \filemtime($file)) : 0;
     }
 
     final public function names(): string
@@ -130,16 +194,5 @@ abstract class Primary
         $text = Quiet::call(static fn(): string => (string) \file_get_contents($file));
 
         return \preg_match('/^(\S+) (\d{1,5})$/D', $text, $found) === 1 ? [$found[1], (int) $found[2]] : null;
-    }
-
-    /** @param array{string, int} $address */
-    private function note(array $address): void
-    {
-        $this->known = $address;
-        $this->isDoubted = false;
-        if ($this->file !== null) {
-            // In one write(2): a reader finds this address, an older one, or nothing.
-            Quiet::call(fn(): bool => \file_put_contents((string) $this->file, "$address[0] $address[1]") !== false);
-        }
     }
 }

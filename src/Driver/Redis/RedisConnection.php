@@ -54,7 +54,7 @@ abstract class RedisConnection
     // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
     // An exception or a reply tells the same.
     /** @param ?Primary $primary finds the address where it changes; null: $endpoint has it */
-    final public function __construct(protected Endpoint $endpoint, private readonly ?Primary $primary = null)
+    final public function __construct(protected Endpoint $endpoint, public readonly ?Primary $primary = null)
     {
         $this->forks = Fork::isPossible();
         $this->timeout = (int) ($endpoint->timeout * 1e9);

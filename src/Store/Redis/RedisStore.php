@@ -205,8 +205,8 @@ final class RedisStore implements ReadsOne
         // What others have moved, and a connection that is not ready, is read()'s.
         try {
             $values = $this->moving > 0 ? false : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
-        } catch (Moved) {
-            $values = false;
+        } catch (Failure $failure) {
+            $values = $failure instanceof Moved || ($this->connection->primary !== null && !$failure instanceof ErrorReply) ? false : throw $failure;
         }
         if (!\is_array($values) || !isset($values[0]) || !\is_string($values[0]) || !\str_starts_with($values[0], $this->seen[1])) {
             return $values === false ? $this->read([$key]) : $this->snapshot([$key]);
@@ -222,6 +222,7 @@ final class RedisStore implements ReadsOne
 
     public function write(array $changes): array
     {
+        $this->connection->primary?->change();
         if (\count($changes) === 1) {
             $outcome = $this->put($changes[0]);
 
@@ -447,8 +448,9 @@ final class RedisStore implements ReadsOne
             } else {
                 $values = $this->connection->ask($command, $this->connectionNumber, false);
             }
-        } catch (Moved) {
-            return null;
+        } catch (Failure $failure) {
+            // Where another server may take its place, a closed connection is no more than that.
+            return $failure instanceof Moved || ($this->connection->primary !== null && !$failure instanceof ErrorReply) ? null : throw $failure;
         }
         // The store has no command that answers with false: another connection is needed.
         if ($values === false) {
@@ -792,7 +794,7 @@ final class RedisStore implements ReadsOne
         $chance = \bin2hex(\random_bytes(17));
         $command = [
             'EVALSHA', Script::OPEN_HASH, '2', $this->head, "$this->prefix:sweep", $this->prefix, \substr($chance, 0, 5) . ($this->confirms ? '1' : ''),
-            $anew ? '?' : $this->ids, $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
+            $anew ? $this->ask() : $this->ids, $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
         ];
         $sent = $this->uptime();
         try {
@@ -805,7 +807,7 @@ final class RedisStore implements ReadsOne
             $number = $this->connection->ready();
             $anew = true;
             $sent = $this->uptime();
-            $reply = $this->evaluate(Script::OPEN, [...\array_slice($command, 0, 7), '?', ...\array_slice($command, 8)]);
+            $reply = $this->evaluate(Script::OPEN, [...\array_slice($command, 0, 7), $this->ask(), ...\array_slice($command, 8)]);
         }
         if (!\is_array($reply) || !\is_string($found = $reply[0] ?? null) || !\is_string($end = $reply[1] ?? null) || !\is_int($time = $reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
@@ -817,6 +819,7 @@ final class RedisStore implements ReadsOne
             $this->base = $this->names . 'r:';
         }
         $this->seen = [(int) $end, "$found $end"];
+        $this->connection->primary?->settle();
         $this->ids = \is_string($reply[6] ?? null) ? $reply[6] : '';
         $this->compared = $this->connection->used;
         $this->unswept = ($reply[2] ?? 0) === 1;
@@ -830,6 +833,12 @@ final class RedisStore implements ReadsOne
         $this->connectionNumber = $number;
 
         return $reply;
+    }
+
+    /** What Script::OPEN takes in the place of the server's ids, over a new connection. */
+    private function ask(): string
+    {
+        return '?' . ($this->connection->primary?->since() ?: '');
     }
 
     /** @param mixed $told of Script::WRITE */

@@ -51,7 +51,8 @@ final class Script
      * Finds the epoch or begins a new one; what changed since a position; records.
      *
      * KEYS: head, sweep. ARGV: prefix, five digits for a new epoch and '1' if enough replicas must be there, the server's
-     * ids as this connection knows them ('?': not yet; '': they are hidden), the epoch and the end with its nonce that this
+     * ids as this connection knows them ('?': not yet, and a time in milliseconds before which the epoch must not have begun;
+     * '': they are hidden), the epoch and the end with its nonce that this
      * store has seen, the epoch and the position of which the changes are wanted, an end with its nonce that was there then
      * or '', keys of records...
      * Gives: epoch, end with its nonce, 1 if something is left to sweep, 1 if the list is complete, the list, the
@@ -108,7 +109,9 @@ final class Script
         local function digits(text, name) return string.sub(string.match(text, name .. ':(%w+)') or '', 1, 20) end
 
         local hereRun, hereData = string.match(ARGV[3], '^(%w*)%.(%w*)$')
-        if ARGV[3] == '?' or (unsure and hereRun) then
+        local since = string.match(ARGV[3], '^%?(%d*)$')
+        if since and since ~= '' and begun(epoch or '') < tonumber(since) then lost = true end
+        if since or (unsure and hereRun) then
           local replication = info('replication')
           if string.find(replication, 'role:slave', 1, true) then return redis.error_reply('READONLY it is a replica') end
           hereRun, hereData = digits(info('server'), 'run_id'), digits(replication, 'master_replid')
@@ -468,6 +471,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = '72e57cd0e37b563f30fd364089b43dfb00a7de8b';
+    public const OPEN_HASH = '1fdf2c881db615f8d1b86c0de5ac2a068fa274df';
     public const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4';
 }
