@@ -8,6 +8,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
+use Larder\Console\Doctor\RedisPrimary;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
 use Larder\Console\Support\Place;
@@ -88,6 +89,10 @@ final class DoctorCommand extends Command
             }
             yield from SharedMemory::findings($place->options);
             yield RoundTrip::finding($place);
+            $redis = RedisPrimary::finding($place);
+            if ($redis !== null) {
+                yield $redis;
+            }
         } catch (InvalidConfiguration $e) {
             yield Finding::fail('truth tier', $e->getMessage(), 'Fix that first.');
         } catch (WrongUser $e) {

@@ -11,10 +11,13 @@ use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\Mount;
+use Larder\Console\Doctor\RedisPrimary;
 use Larder\Console\Doctor\Timing;
 use Larder\Tests\Config\Child;
+use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
@@ -24,6 +27,7 @@ use Symfony\Component\Console\Tester\ApplicationTester;
 #[CoversClass(Machine::class)]
 #[CoversClass(Folder::class)]
 #[CoversClass(Mount::class)]
+#[CoversClass(RedisPrimary::class)]
 #[CoversClass(Timing::class)]
 final class DoctorTest extends TestCase
 {
@@ -172,6 +176,40 @@ final class DoctorTest extends TestCase
             self::assertSame(1, $status);
             self::assertSame('fail', $findings['truth tier']['level']);
             self::assertStringContainsString('nobody.sock', $findings['truth tier']['text']);
+        }
+    }
+
+    public function testItSaysWhatARedisIs(): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('There is no redis-server and no valkey-server.');
+        }
+        $primary = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
+        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 $primary->port", 'repl-diskless-sync-delay' => '0']);
+        Wait::until(static fn(): bool => \str_contains((string) $primary->command('INFO', 'replication'), 'state=online'), 'the replica');
+        [, $findings] = $this->doctor('redis://' . $primary->socket);
+        self::assertSame(['ok', '1 replica, maxmemory 10.00M (allkeys-lru)'], [$findings['redis server']['level'], $findings['redis server']['text']]);
+        [, $findings] = $this->doctor('redis://' . $replica->socket);
+        self::assertSame(['fail', 'it is a replica, which takes no write'], [$findings['redis server']['level'], $findings['redis server']['text']]);
+    }
+
+    public function testItWarnsWhereNothingBoundsAnIsolatedPrimary(): void
+    {
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('There is no redis-server and no valkey-server.');
+        }
+        $sentinels = new RedisSentinels();
+        try {
+            [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));
+            self::assertSame('warn', $findings['redis server']['level']);
+            self::assertStringContainsString('min-replicas-to-write', $findings['redis server']['fix']);
+            foreach ($sentinels->servers as $server) {
+                $server->command('CONFIG', 'SET', 'min-replicas-to-write', '1');
+            }
+            [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));
+            self::assertSame('ok', $findings['redis server']['level']);
+        } finally {
+            $sentinels->stop();
         }
     }
 

@@ -63,6 +63,7 @@ final class RedisPrimaryTest extends TestCase
                 $store = $this->store($connection);
             }
             self::assertSame([], $store->read(['k'])->records);
+            self::assertSame(0o600, \fileperms($this->directory->file('primary')) & 0o777);
             self::assertSame([], $there->read(['k'])->records, 'nor by others');
             // Another process of this server need not begin anew.
             $there->write([new Change('k', 'new', self::WRITER)]);

@@ -155,7 +155,7 @@ abstract class Primary
         if ($file !== null) {
             // In one write(2): a reader finds this address, an older one, or nothing.
             $time = $this->time();
-            Quiet::call(static fn(): bool => \file_put_contents($file, "$host $port") !== false && \touch($file, $time));
+            Quiet::call(static fn(): bool => \touch($file, $time) && \chmod($file, 0o600) && \file_put_contents($file, "$host $port") !== false && \touch($file, $time));
         }
     }
 

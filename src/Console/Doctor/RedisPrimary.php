@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Console\Doctor;
+
+use Larder\Config\Dsn;
+use Larder\Config\StoreFactory;
+use Larder\Console\Support\Place;
+use Larder\System\Failure;
+
+/** What the Redis that holds the cache says of itself: its role, its replicas, and what it evicts. */
+final class RedisPrimary
+{
+    /** @return ?Finding null: the cache is not in Redis, or the server does not say (another finding has why) */
+    public static function finding(Place $place): ?Finding
+    {
+        $dsn = $place->options->truth;
+        if (!\in_array($dsn->scheme, Dsn::KEEPING, true) || $dsn->scheme === 'sqlite') {
+            return null;
+        }
+        try {
+            $connection = StoreFactory::redis($dsn, \max(1.0, $place->options->timeout), tag: $place->options->prefix, credentials: $place->options->credentials);
+            [$replication, $memory] = $connection->call([['INFO', 'replication'], ['INFO', 'memory']]);
+            $connection->close();
+        } catch (Failure) {
+            return null;
+        }
+        if (!\is_string($replication) || !\is_string($memory)) {
+            return null;
+        }
+        if (self::field($replication, 'role') === 'slave') {
+            return Finding::fail('redis server', 'it is a replica, which takes no write', 'Name the primary, or let Sentinel name it: redis+sentinel://host1:26379,host2:26379/mymaster.');
+        }
+        $replicas = (int) self::field($replication, 'connected_slaves');
+        $policy = self::field($memory, 'maxmemory_policy');
+        $text = $replicas . ($replicas === 1 ? ' replica' : ' replicas') . ', maxmemory ' . (self::field($memory, 'maxmemory_human') ?: '0B') . ($policy === '' ? '' : " ($policy)");
+        if ($dsn->servers !== [] && !\str_contains($replication, 'min_slaves_good_slaves')) {
+            return $dsn->hasSlots()
+                ? Finding::ok('redis server', "$text; a primary that is cut off answers until cluster-node-timeout")
+                : Finding::warn('redis server', "$text; nothing bounds for how long a primary that is cut off is believed", 'Set min-replicas-to-write 1 and min-replicas-max-lag 2 on each server, see docs/several-servers.md.');
+        }
+
+        return Finding::ok('redis server', $text);
+    }
+
+    private static function field(string $text, string $name): string
+    {
+        return \preg_match("/^$name:([^\\r\\n]*)/m", $text, $found) === 1 ? $found[1] : '';
+    }
+}
