@@ -227,7 +227,7 @@ final class Options
                     $options->cacheOnly = self::flag('cacheOnly', $value);
                     break;
                 case 'confirm':
-                    $options->confirms = self::flag('confirm', $value);
+                    $options->confirms = self::confirms($value);
                     break;
                 case 'credentials':
                     if (!$value instanceof \Closure) {
@@ -352,6 +352,19 @@ final class Options
         $seconds = (float) $value;
 
         return $seconds > 0.0 && $seconds < 1e9 ? $seconds : throw InvalidConfiguration::seconds($option, $value, $example);
+    }
+
+    /**
+     * The option "confirm": seconds for which a primary is believed without asking whether it still has its replicas. A request
+     * asks when it begins, and each second, so whatever is not 0 means the same.
+     */
+    private static function confirms(mixed $value): bool
+    {
+        if ($value === 0 || $value === 0.0 || $value === '0') {
+            return false;
+        }
+
+        return self::seconds('confirm', $value, '2') >= 1.0 ?: throw InvalidConfiguration::seconds('confirm', $value, '2');
     }
 
     /**
