@@ -50,7 +50,7 @@ abstract class RuleTestCase extends TestCase
             ($step->from ?? $number) === 0 => '',
             default => 'made by step ' . ($step->from ?? $number),
         };
-        self::assertSame($expected, $visit->body, $at);
+        self::assertSame($expected, $visit->body, "$at, " . \implode(', ', $visit->fields['cache-status'] ?? ['without a status']));
         self::assertSame($step->ran ?? $expected === ($step->body ?? "made by step $number"), $visit->asked !== null, "$at: whether the application ran");
         foreach ($step->has as $name => $value) {
             self::assertField($value, $visit->fields[\strtolower($name)] ?? null, "$at: $name");

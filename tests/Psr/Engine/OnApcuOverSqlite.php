@@ -12,6 +12,6 @@ trait OnApcuOverSqlite
     /** @return array<string, string> */
     protected function options(): array
     {
-        return ['dsn' => 'sqlite://' . $this->path() . '/cache?near=apcu'];
+        return ['dsn' => 'sqlite://' . $this->path() . '/cache?near=apcu&timeout=5'];
     }
 }

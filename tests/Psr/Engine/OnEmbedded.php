@@ -12,6 +12,6 @@ trait OnEmbedded
     /** @return array<string, string> */
     protected function options(): array
     {
-        return ['dsn' => 'sqlite://' . $this->path() . '/cache'];
+        return ['dsn' => 'sqlite://' . $this->path() . '/cache?timeout=5'];
     }
 }

@@ -12,6 +12,6 @@ trait OnFile
     /** @return array<string, string> */
     protected function options(): array
     {
-        return ['dsn' => 'file://' . $this->path() . '/cache'];
+        return ['dsn' => 'file://' . $this->path() . '/cache?timeout=5'];
     }
 }

@@ -14,7 +14,7 @@ trait OnSegmentOverSqlite
     /** @return array<string, string> */
     protected function options(): array
     {
-        return ['dsn' => 'sqlite://' . $this->path() . '/cache', 'near' => 'segment://' . $this->path() . '/near/segment?bytes=4M'];
+        return ['dsn' => 'sqlite://' . $this->path() . '/cache', 'timeout' => 5, 'near' => 'segment://' . $this->path() . '/near/segment?bytes=4M'];
     }
 
     #[Before]
