@@ -122,7 +122,7 @@ final class Cache implements GetPath
 
     /**
      * Stores the value if the key has none; atomic across processes and servers. Returns false also when the truth tier
-     * is down.
+     * is down. A cache may forget, so this is no lock on which anything but speed depends: see Lock\Locks.
      *
      * @param list<string> $tags
      *

@@ -35,6 +35,7 @@ final class Imports
         'Request' => ['System', 'Codec', 'Store\Journal', 'Store', 'Near'],
         'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Request', 'Near'],
         'Counter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
+        'Lock' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         // Cache, the front door, and Counter.
         '' => ['System', 'Codec', 'Request', 'Near', 'Config', 'Counter'],
         'Psr' => ['System', 'Codec', ''],

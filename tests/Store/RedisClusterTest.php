@@ -6,6 +6,7 @@ namespace Larder\Tests\Store;
 
 use Larder\Cache;
 use Larder\Counter;
+use Larder\Lock\Locks;
 use Larder\Queue\Queue;
 use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\RedisCluster;
@@ -149,21 +150,27 @@ final class RedisClusterTest extends TestCase
         self::assertSame('newer', $this->open()->get('k'));
     }
 
-    public function testQueuesAndCountersGoWithTheirSlots(): void
+    public function testQueuesCountersAndLocksGoWithTheirSlots(): void
     {
         $this->cluster = new RedisCluster();
-        $queues = $counters = [];
+        $queues = $counters = $held = [];
+        $locks = Locks::open($this->cluster->dsn());
         foreach (['mail', 'pictures', 'orders', 'x'] as $name) {
             $queues[$name] = Queue::open($this->cluster->dsn(), $name);
             $counters[$name] = Counter::open($this->cluster->dsn(), $name);
             $queues[$name]->push("to $name");
             self::assertSame(1, $counters[$name]->add());
+            $held[$name] = $locks->acquire($name);
         }
         foreach (\array_keys($queues) as $name) {
             $this->cluster->move($name);
         }
         foreach (['mail', 'pictures', 'orders', 'x'] as $name) {
             $queues[$name]->push('another');
+            self::assertNull($locks->acquire($name));
+            self::assertNull(Locks::open($this->cluster->dsn())->acquire($name));
+            self::assertTrue($held[$name]?->release());
+            self::assertGreaterThan($held[$name]->fence, $locks->acquire($name)?->fence);
             self::assertSame(2, $counters[$name]->add());
             self::assertSame(3, Counter::open($this->cluster->dsn(), $name)->add());
             $queue = Queue::open($this->cluster->dsn(), $name);

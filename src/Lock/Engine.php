@@ -1,0 +1,52 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lock;
+
+/** Where locks are kept. Every call is atomic. */
+interface Engine
+{
+    /**
+     * Takes a lock that nobody holds.
+     *
+     * @param string $owner    a text that nobody else has
+     * @param int    $life     milliseconds
+     * @param string $process  System\ProcessId of the process with which it ends, where that can be seen; '': none
+     *
+     * @return ?int its fencing number; null: somebody holds it
+     *
+     * @throws LockFailure
+     */
+    public function acquire(string $name, string $owner, int $life, string $process): ?int;
+
+    /**
+     * Sets a lock's end anew.
+     *
+     * @return ?int its fencing number; null: it is not this owner's any more
+     *
+     * @throws LockFailure
+     */
+    public function refresh(string $name, string $owner, int $life, string $process): ?int;
+
+    /**
+     * @return bool false: it was not this owner's any more
+     *
+     * @throws LockFailure
+     */
+    public function release(string $name, string $owner): bool;
+
+    /**
+     * @return ?int its fencing number; null: it is not this owner's any more
+     *
+     * @throws LockFailure
+     */
+    public function fence(string $name, string $owner): ?int;
+
+    /**
+     * Releases every lock.
+     *
+     * @throws LockFailure
+     */
+    public function clear(): void;
+}

@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lock;
+
+use Larder\Config\Directory;
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
+use Larder\Config\StoreFactory;
+use Larder\Driver\Redis\RedisConnection;
+use Larder\System\Failure;
+use Larder\System\WrongUser;
+
+/** Makes the engine that a DSN and options name; every default of locks stands here. */
+final class Engines
+{
+    private const KNOWN = ['dsn', 'timeout', 'replicas', 'credentials'];
+
+    /** Seconds. */
+    private const TIMEOUT = 5.0;
+
+    /**
+     * @param string|array<array-key, mixed> $source
+     *
+     * @throws InvalidConfiguration|WrongUser|LockFailure
+     */
+    public static function make(#[\SensitiveParameter] string|array $source): Engine
+    {
+        $options = \is_string($source) ? ['dsn' => $source] : $source;
+        if (!\is_string($options['dsn'] ?? null)) {
+            throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/app/locks', $options['dsn'] ?? null);
+        }
+        $dsn = Dsn::parse($options['dsn'], Dsn::KEEPING);
+        if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
+            throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold locks, because it may forget. Write sqlite:///directory or redis://host; for a lock that may vanish use Cache::add().");
+        }
+        foreach ($options += $dsn->query as $option => $_) {
+            if (!\in_array($option, self::KNOWN, true)) {
+                throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
+            }
+        }
+        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $replicas = \filter_var($options['replicas'] ?? 0, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 0, 'max_range' => 100]]);
+        if (!\is_int($replicas)) {
+            throw InvalidConfiguration::wrongType('replicas', 'a whole number', $options['replicas'] ?? null);
+        }
+        $credentials = $options['credentials'] ?? null;
+        if ($credentials !== null && !$credentials instanceof \Closure) {
+            throw InvalidConfiguration::wrongType('credentials', 'a closure that returns [user or null, password]', $credentials);
+        }
+        $dsn->needs();
+        if ($dsn->scheme !== 'sqlite') {
+            return new RedisEngine(static fn(string $name): RedisConnection => StoreFactory::redis($dsn, $timeout, tag: $name, runtime: StoreFactory::notes($dsn), credentials: $credentials), $dsn->hasSlots(), $replicas, $timeout);
+        }
+        if ($replicas > 0) {
+            throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');
+        }
+        $directory = $dsn->path === '' ? Directory::default() . '/locks' : $dsn->path;
+        try {
+            Directory::prepare($directory);
+        } catch (Failure $failure) {
+            throw new LockFailure($failure->getMessage(), 0, $failure);
+        }
+
+        return new SqliteEngine($directory, $timeout);
+    }
+}

@@ -1,0 +1,130 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lock;
+
+use Larder\Config\InvalidConfiguration;
+use Larder\System\Clock;
+use Larder\System\ProcessId;
+use Larder\System\WrongUser;
+
+/**
+ * Locks between processes and servers: at most one holds a name at a time.
+ *
+ * They are no cache entries and are never evicted. Over SQLite all processes of one machine share them, they outlive the
+ * process, and a holder's death is noticed at once. Over Redis or Valkey all servers share them, they are as durable as that
+ * server (its `appendonly`), and a dead holder's lock stays until its end.
+ */
+final class Locks
+{
+    /** Milliseconds. */
+    private const LONGEST = 31_536_000_000;
+
+    /** Microseconds between two tries of block(). */
+    private const PAUSE = 5_000;
+    private const LONGEST_PAUSE = 100_000;
+
+    /** Bytes of a name. */
+    public const LONGEST_NAME = 200;
+
+    private function __construct(private readonly Engine $engine) {}
+
+    /**
+     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…,
+     *                                            predis://…), or an array with "dsn" and options: `timeout` (seconds that a call
+     *                                            waits for other processes or for the server; 5), `replicas` (Redis: so many must
+     *                                            have a grant before it counts; 0), `credentials` (a closure, see docs/several-servers.md)
+     *
+     * @throws InvalidConfiguration
+     * @throws WrongUser   the directory belongs to another user
+     * @throws LockFailure the directory cannot be had now
+     */
+    public static function open(#[\SensitiveParameter] string|array $source): self
+    {
+        return new self(Engines::make($source));
+    }
+
+    /**
+     * Takes the lock if nobody holds it.
+     *
+     * @param float $ttl seconds until it ends by itself, at least 0.001
+     *
+     * @return ?Lock null: somebody holds it, or `replicas` were not reached
+     *
+     * @throws LockFailure
+     * @throws \InvalidArgumentException the name is empty or too long, or $ttl is not above zero
+     */
+    public function acquire(string $name, float $ttl = 30.0): ?Lock
+    {
+        $life = self::milliseconds($ttl);
+        $owner = \bin2hex(\random_bytes(16));
+        $process = ProcessId::current();
+        $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
+
+        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
+    }
+
+    /**
+     * Takes the lock, and waits for it if somebody holds it.
+     *
+     * @param float $seconds to wait at most
+     *
+     * @return ?Lock null: the time is over
+     *
+     * @throws LockFailure
+     */
+    public function block(string $name, float $seconds, float $ttl = 30.0): ?Lock
+    {
+        $end = \hrtime(true) + $seconds * 1e9;
+        for ($pause = self::PAUSE; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
+            $lock = $this->acquire($name, $ttl);
+            $left = (int) (($end - \hrtime(true)) / 1000);
+            if ($lock !== null || $left <= 0) {
+                return $lock;
+            }
+            Clock::pause(\min($left, \random_int($pause >> 1, $pause)));
+        }
+    }
+
+    /**
+     * The lock that another process holds and has handed over, by its owner's text.
+     *
+     * @param float $ttl seconds that refresh() gives it
+     *
+     * @return ?Lock null: it has ended
+     *
+     * @throws LockFailure
+     */
+    public function held(string $name, string $owner, float $ttl = 30.0): ?Lock
+    {
+        $fence = $this->engine->fence(self::name($name), $owner);
+
+        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, self::milliseconds($ttl), '');
+    }
+
+    /**
+     * Releases every lock, whoever holds it.
+     *
+     * @throws LockFailure
+     */
+    public function clear(): void
+    {
+        $this->engine->clear();
+    }
+
+    /** @internal */
+    public static function milliseconds(float $seconds): int
+    {
+        $milliseconds = $seconds * 1000;
+
+        return $milliseconds >= 1.0 && $milliseconds <= self::LONGEST ? (int) $milliseconds
+            : throw new \InvalidArgumentException('A lock lives for a thousandth of a second to a year. Write its life in seconds, for example 30.');
+    }
+
+    private static function name(string $name): string
+    {
+        return $name !== '' && \strlen($name) <= self::LONGEST_NAME ? $name
+            : throw new \InvalidArgumentException('A lock\'s name has 1 to ' . self::LONGEST_NAME . ' bytes. Write for example import, or a hash of what is longer.');
+    }
+}

@@ -1,0 +1,178 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Lock;
+
+use Larder\Driver\Sqlite\DurableDatabase;
+use Larder\Driver\Sqlite\SqliteConnection;
+use Larder\System\Clock;
+use Larder\System\Failure;
+use Larder\System\MachineBoot;
+use Larder\System\ProcessId;
+
+/**
+ * Locks in an SQLite database of their own, locks.db.
+ *
+ * A lock's end counts from the machine's boot, so that nobody can move it by setting the clock. After another boot its holder
+ * is dead; one that was handed over stands until its end by the wall clock.
+ */
+final class SqliteEngine implements Engine
+{
+    /** "LrdL" */
+    private const APPLICATION = 0x4C72644C;
+
+    /** Pages of the write-ahead log. */
+    private const LOG = 1_000;
+
+    /** One grant in so many removes locks that have ended. */
+    private const SWEPT = 64;
+
+    private const SCHEMA = <<<'SQL'
+        CREATE TABLE lock (name BLOB PRIMARY KEY, owner TEXT NOT NULL, fence INTEGER NOT NULL, boot TEXT NOT NULL, until INTEGER NOT NULL, wall INTEGER NOT NULL, process TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE fence (last INTEGER NOT NULL);
+        INSERT INTO fence VALUES (0);
+        SQL;
+
+    private readonly DurableDatabase $database;
+
+    public function __construct(private readonly string $directory, float $timeout)
+    {
+        $this->database = new DurableDatabase("$directory/locks.db", self::APPLICATION, self::SCHEMA, false, $timeout, self::LOG);
+    }
+
+    public function acquire(string $name, string $owner, int $life, string $process): ?int
+    {
+        return $this->transaction(function (SqliteConnection $connection) use ($name, $owner, $life, $process): ?int {
+            if ($this->holder($connection, $name) !== null) {
+                return null;
+            }
+            $fence = (int) self::rows($connection, 'UPDATE fence SET last = last + 1 RETURNING last', [])[0][0];
+            self::rows($connection, 'REPLACE INTO lock VALUES (:name, :owner, :fence, :boot, :until, :wall, :process)', ['name' => $name, 'owner' => $owner, 'fence' => $fence, 'process' => $process] + self::end($life));
+            if ($fence % self::SWEPT === 0) {
+                self::rows($connection, 'DELETE FROM lock WHERE wall < :wall AND (boot <> :boot OR until < :until)', self::end(0));
+            }
+
+            return $fence;
+        });
+    }
+
+    public function refresh(string $name, string $owner, int $life, string $process): ?int
+    {
+        return $this->transaction(function (SqliteConnection $connection) use ($name, $owner, $life, $process): ?int {
+            [$there, $fence] = $this->holder($connection, $name) ?? ['', 0];
+            if ($there !== $owner) {
+                return null;
+            }
+            self::rows($connection, 'UPDATE lock SET boot = :boot, until = :until, wall = :wall, process = :process WHERE name = :name', ['name' => $name, 'process' => $process] + self::end($life));
+
+            return $fence;
+        });
+    }
+
+    public function release(string $name, string $owner): bool
+    {
+        return $this->transaction(function (SqliteConnection $connection) use ($name, $owner): bool {
+            $isOwned = ($this->holder($connection, $name)[0] ?? '') === $owner;
+            $isOwned && self::rows($connection, 'DELETE FROM lock WHERE name = :name', ['name' => $name]);
+
+            return $isOwned;
+        });
+    }
+
+    public function fence(string $name, string $owner): ?int
+    {
+        return $this->attempt(function () use ($name, $owner): ?int {
+            [$there, $fence] = $this->holder($this->database->connection(), $name) ?? ['', 0];
+
+            return $there === $owner ? $fence : null;
+        });
+    }
+
+    public function clear(): void
+    {
+        $this->transaction(static fn(SqliteConnection $connection): array => self::rows($connection, 'DELETE FROM lock', []));
+    }
+
+    /** @return ?array{string, int} owner and fencing number; null: nobody holds it */
+    private function holder(SqliteConnection $connection, string $name): ?array
+    {
+        $row = self::rows($connection, 'SELECT owner, fence, boot, until, wall, process FROM lock WHERE name = :name', ['name' => $name])[0] ?? null;
+        if ($row === null) {
+            return null;
+        }
+        [$owner, $fence, $boot, $until, $wall, $process] = $row;
+        // Where nobody can tell a boot from another (no /proc), the wall clock must do.
+        $isHeld = $boot === MachineBoot::id() && $boot !== ''
+            ? $until > Clock::now() && ($process === '' || ProcessId::isAlive((string) $process) !== false)
+            : ($process === '' || $boot === '') && $wall > self::wall();
+
+        return $isHeld ? [(string) $owner, (int) $fence] : null;
+    }
+
+    /** @return array{boot: string, until: int, wall: int} this boot, and the end by both clocks */
+    private static function end(int $life): array
+    {
+        return ['boot' => MachineBoot::id(), 'until' => Clock::now() + $life, 'wall' => self::wall() + $life];
+    }
+
+    private static function wall(): int
+    {
+        return (int) (\microtime(true) * 1000);
+    }
+
+    /**
+     * @param array<string, int|string> $values by parameter; `name` may have any bytes
+     *
+     * @return list<list<int|string>>
+     *
+     * @throws \PDOException
+     */
+    private static function rows(SqliteConnection $connection, string $sql, array $values): array
+    {
+        $statement = $connection->statement($sql);
+        foreach ($values as $parameter => $value) {
+            $statement->bindValue($parameter, $value, $parameter === 'name' ? \PDO::PARAM_LOB : (\is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR));
+        }
+        $statement->execute();
+
+        /** @var list<list<int|string>> */
+        return $statement->fetchAll(\PDO::FETCH_NUM);
+    }
+
+    /**
+     * @template T
+     *
+     * @param \Closure(SqliteConnection): T $work
+     *
+     * @return T
+     *
+     * @throws LockFailure
+     */
+    private function transaction(\Closure $work): mixed
+    {
+        return $this->attempt(fn(): mixed => $this->database->transaction($work));
+    }
+
+    /**
+     * @template T
+     *
+     * @param \Closure(): T $work
+     *
+     * @return T
+     *
+     * @throws LockFailure
+     */
+    private function attempt(\Closure $work): mixed
+    {
+        try {
+            return $work();
+        } catch (\PDOException $error) {
+            $this->database->close();
+            throw new LockFailure("The locks in $this->directory: " . (SqliteConnection::isDamage($error) ? 'the database is damaged; move locks.db away, and start anew' : SqliteConnection::advice($error) . ' (' . $error->getMessage() . ')'), 0, $error);
+        } catch (Failure $failure) {
+            $this->database->close();
+            throw new LockFailure($failure->getMessage(), 0, $failure);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lock;
+
+use Larder\Lock\RedisEngine;
+use PHPUnit\Framework\Attributes\CoversClass;
+
+#[CoversClass(RedisEngine::class)]
+
+final class PredisLocksTest extends RedisLocksRules
+{
+    protected const SCHEME = 'predis';
+}

@@ -1,0 +1,75 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lock;
+
+use Larder\Lock\LockFailure;
+use Larder\Lock\Locks;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\Wait;
+
+abstract class RedisLocksRules extends LocksRules
+{
+    protected const SCHEME = 'redis';
+
+    private ?RedisServer $server = null;
+
+    protected function setUp(): void
+    {
+        parent::setUp();
+        if (RedisServer::program() === null) {
+            self::markTestSkipped('There is no redis-server and no valkey-server.');
+        }
+    }
+
+    protected function open(array $options = []): Locks
+    {
+        $this->server ??= new RedisServer(appendOnly: true);
+
+        return Locks::open(['dsn' => static::SCHEME . '://' . $this->server->socket] + $options);
+    }
+
+    public function testACleanRestartKeepsIt(): void
+    {
+        $lock = $this->open()->acquire('k', 600);
+        self::assertNotNull($lock);
+        $this->server?->restart(keepData: true);
+        self::assertNull($this->open()->acquire('k'));
+        self::assertNotNull($this->open()->held('k', $lock->owner));
+    }
+
+    public function testAServerThatEvictsIsRefused(): void
+    {
+        $this->server = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
+        try {
+            $this->open()->acquire('k');
+            self::fail('It would forget.');
+        } catch (LockFailure $failure) {
+            self::assertStringContainsString('maxmemory-policy', $failure->getMessage());
+        }
+    }
+
+    public function testWithoutItsReplicasItIsNotGranted(): void
+    {
+        $locks = $this->open(['replicas' => 1, 'timeout' => 1]);
+        self::assertNull($locks->acquire('k'));
+        self::assertNotNull($this->open()->acquire('k'), 'it was given back');
+        \assert($this->server !== null);
+        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 {$this->server->port}", 'repl-diskless-sync-delay' => '0']);
+        Wait::until(fn(): bool => \str_contains((string) $this->server?->command('INFO', 'replication'), 'state=online'), 'the replica');
+        $lock = null;
+        Wait::until(static function () use ($locks, &$lock): bool {
+            return ($lock = $locks->acquire('l')) !== null;
+        }, 'the grant');
+        self::assertSame(1, $replica->command('EXISTS', 'larder:lock:{l}'));
+    }
+
+    public function testAServerThatIsAwayIsSaid(): void
+    {
+        $locks = $this->open();
+        $this->server?->stop();
+        $this->expectException(LockFailure::class);
+        $locks->acquire('k');
+    }
+}

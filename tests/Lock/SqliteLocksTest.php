@@ -1,0 +1,53 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Lock;
+
+use Larder\Lock\LockFailure;
+use Larder\Lock\Locks;
+use Larder\Lock\SqliteEngine;
+use PHPUnit\Framework\Attributes\CoversClass;
+
+#[CoversClass(SqliteEngine::class)]
+final class SqliteLocksTest extends LocksRules
+{
+    protected function open(array $options = []): Locks
+    {
+        return Locks::open(['dsn' => 'sqlite://' . $this->directory->file('locks')] + $options);
+    }
+
+    public function testTheDeathOfItsHolderEndsIt(): void
+    {
+        foreach ([false, true] as $isHandedOver) {
+            $pid = \pcntl_fork();
+            if ($pid === 0) {
+                try {
+                    $lock = $this->open()->acquire('k', 3600);
+                    $isHandedOver && $lock?->handOver();
+                } finally {
+                    \posix_kill(\posix_getpid(), \SIGKILL);
+                }
+            }
+            \pcntl_waitpid($pid, $status);
+            self::assertSame($isHandedOver, $this->open()->acquire('k') === null);
+            $isHandedOver || $this->open()->clear();
+        }
+    }
+
+    public function testADamagedDatabaseIsSaid(): void
+    {
+        $this->open()->acquire('k');
+        $file = $this->directory->file('locks') . '/locks.db';
+        foreach (['-wal', '-shm'] as $part) {
+            \is_file($file . $part) && \unlink($file . $part);
+        }
+        \file_put_contents($file, \random_bytes(8192));
+        try {
+            $this->open()->acquire('k');
+            self::fail('It is damaged.');
+        } catch (LockFailure $failure) {
+            self::assertStringContainsString('locks.db', $failure->getMessage());
+        }
+    }
+}
