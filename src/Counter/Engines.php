@@ -7,6 +7,7 @@ namespace Larder\Counter;
 use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\StoreFactory;
@@ -28,19 +29,7 @@ final class Engines
         if ($name === '' || \strlen($name) > Engine::LONGEST_NAME) {
             throw new InvalidConfiguration('A counter\'s name has 1 to ' . Engine::LONGEST_NAME . ' bytes. Write for example page-views.');
         }
-        $options = \is_string($source) ? ['dsn' => $source] : $source;
-        if (!\is_string($options['dsn'] ?? null)) {
-            throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/counters', $options['dsn'] ?? null);
-        }
-        $dsn = Dsn::parse($options['dsn'], Dsn::KEEPING);
-        if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
-            throw InvalidConfiguration::malformed($options['dsn'], 'it names no directory', 'write for example sqlite:///var/lib/app/counters');
-        }
-        foreach ($options += $dsn->query as $option => $_) {
-            if (!\in_array($option, self::KNOWN, true)) {
-                throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
-            }
-        }
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/counters');
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : Engine::TIMEOUT;
         $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';

@@ -38,9 +38,13 @@ final class RedisEngine implements Engine
     /** Whether the server evicts keys without an expiry; asked where a counter begins, as one does that was evicted. */
     private function mayForget(): bool
     {
-        $told = $this->run('INFO', 'memory');
+        try {
+            $memory = $this->connection->info('memory');
+        } catch (Failure $failure) {
+            throw new CounterFailure($failure->getMessage(), 0, $failure);
+        }
 
-        return \is_string($told) && \preg_match('/^maxmemory:[1-9]/m', $told) === 1 && \preg_match('/^maxmemory_policy:allkeys-/m', $told) === 1;
+        return ($memory['maxmemory'] ?? '0') !== '0' && \str_starts_with($memory['maxmemory_policy'] ?? '', 'allkeys-');
     }
 
     private function ask(string $command, int $number): int

@@ -144,7 +144,7 @@ final class SqliteEngine implements Engine
                 throw CounterOverflow::of($this->name, $by);
             }
             $this->database->close();
-            throw new CounterFailure("The counters in $this->directory: " . (SqliteConnection::isDamage($error) ? 'the database is damaged; move counters.db away (SQLite can recover what is readable: .recover), and start anew' : SqliteConnection::advice($error) . ' (' . $error->getMessage() . ')'), 0, $error);
+            throw new CounterFailure("The counters in $this->directory: " . SqliteConnection::complaint($error, 'counters.db'), 0, $error);
         } catch (Failure $failure) {
             $this->database->close();
             throw new CounterFailure($failure->getMessage(), 0, $failure);

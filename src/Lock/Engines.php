@@ -7,6 +7,7 @@ namespace Larder\Lock;
 use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
 use Larder\Driver\Redis\RedisConnection;
@@ -28,18 +29,9 @@ final class Engines
      */
     public static function make(#[\SensitiveParameter] string|array $source): Engine
     {
-        $options = \is_string($source) ? ['dsn' => $source] : $source;
-        if (!\is_string($options['dsn'] ?? null)) {
-            throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/app/locks', $options['dsn'] ?? null);
-        }
-        $dsn = Dsn::parse($options['dsn'], Dsn::KEEPING);
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/locks', isNamed: false);
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold locks, because it may forget. Write sqlite:///directory or redis://host; for a lock that may vanish use Cache::add().");
-        }
-        foreach ($options += $dsn->query as $option => $_) {
-            if (!\in_array($option, self::KNOWN, true)) {
-                throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
-            }
         }
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
         $replicas = \filter_var($options['replicas'] ?? 0, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 0, 'max_range' => 100]]);

@@ -98,9 +98,9 @@ final class RedisEngine implements Engine
     /** Whether the server evicts keys; asked where a name's count of grants begins, as one does that was evicted. */
     private function mayForget(string $name): bool
     {
-        $told = $this->call($name, ['INFO', 'memory']);
+        $memory = $this->with($name, static fn(RedisConnection $connection): array => $connection->info('memory'));
 
-        return \is_string($told) && \preg_match('/^maxmemory:[1-9]/m', $told) === 1 && \preg_match('/^maxmemory_policy:noeviction/m', $told) !== 1;
+        return ($memory['maxmemory'] ?? '0') !== '0' && ($memory['maxmemory_policy'] ?? '') !== 'noeviction';
     }
 
     private function run(string $name, string $script, string $owner, string $life): int
@@ -121,10 +121,24 @@ final class RedisEngine implements Engine
      */
     private function call(string $name, array $command): mixed
     {
+        return $this->with($name, static fn(RedisConnection $connection): mixed => $connection->call([$command])[0]);
+    }
+
+    /**
+     * @template T
+     *
+     * @param \Closure(RedisConnection): T $work
+     *
+     * @return T
+     *
+     * @throws LockFailure
+     */
+    private function with(string $name, \Closure $work): mixed
+    {
         $connection = $this->connections[$this->hasSlots ? $name : ''] ??= ($this->connect)($name);
         $connection->begin();
         try {
-            return $connection->call([$command])[0];
+            return $work($connection);
         } catch (Failure $failure) {
             throw new LockFailure($failure->getMessage(), 0, $failure);
         }

@@ -169,7 +169,7 @@ final class SqliteEngine implements Engine
             return $work();
         } catch (\PDOException $error) {
             $this->database->close();
-            throw new LockFailure("The locks in $this->directory: " . (SqliteConnection::isDamage($error) ? 'the database is damaged; move locks.db away, and start anew' : SqliteConnection::advice($error) . ' (' . $error->getMessage() . ')'), 0, $error);
+            throw new LockFailure("The locks in $this->directory: " . SqliteConnection::complaint($error, 'locks.db'), 0, $error);
         } catch (Failure $failure) {
             $this->database->close();
             throw new LockFailure($failure->getMessage(), 0, $failure);

@@ -9,6 +9,7 @@ use Larder\Codec\Signer;
 use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
 use Larder\Driver\Redis\RedisConnection;
@@ -37,21 +38,7 @@ final readonly class QueueOptions
         if (\preg_match(Queue::NAME, $name) !== 1) {
             throw new InvalidConfiguration('A queue\'s name has 1 to 64 letters, digits and any of "_ . -", and begins with a letter or a digit. Write for example mail.');
         }
-        $options = \is_string($source) ? ['dsn' => $source] : $source;
-        $text = $options['dsn'] ?? null;
-        if (!\is_string($text)) {
-            throw InvalidConfiguration::wrongType('dsn', 'a DSN such as sqlite:///var/lib/queue', $text);
-        }
-        $dsn = Dsn::parse($text, Dsn::KEEPING);
-        if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
-            throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example sqlite:///var/lib/app/queue');
-        }
-        $options += $dsn->query;
-        foreach (\array_keys($options) as $option) {
-            if (!\in_array($option, self::KNOWN, true)) {
-                throw InvalidConfiguration::unknownOption((string) $option, self::KNOWN);
-            }
-        }
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/queue');
         if (isset($dsn->query['secret'])) {
             throw InvalidConfiguration::onlyInArray('secret');
         }

@@ -181,9 +181,7 @@ final class DoctorTest extends TestCase
 
     public function testItSaysWhatARedisIs(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $primary = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
         $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 $primary->port", 'repl-diskless-sync-delay' => '0']);
         Wait::until(static fn(): bool => \str_contains((string) $primary->command('INFO', 'replication'), 'state=online'), 'the replica');
@@ -195,9 +193,7 @@ final class DoctorTest extends TestCase
 
     public function testItWarnsWhereNothingBoundsAnIsolatedPrimary(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $sentinels = new RedisSentinels();
         try {
             [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));

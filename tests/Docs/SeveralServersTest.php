@@ -19,9 +19,7 @@ final class SeveralServersTest extends TestCase
 {
     public function testTheFirstLinesWork(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $server = new RedisServer();
         $sentinels = new RedisSentinels();
         $cluster = new RedisCluster();
@@ -49,9 +47,7 @@ final class SeveralServersTest extends TestCase
 
     public function testAClosureGivesThePassword(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $server = new RedisServer(config: ['requirepass' => 'first']);
         $password = 'first';
         $asked = 0;

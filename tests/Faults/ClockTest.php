@@ -205,9 +205,7 @@ final class ClockTest extends FaultCase
     private function options(string $engine): array
     {
         if ($engine === 'redis') {
-            if (RedisServer::program() === null) {
-                self::markTestSkipped('There is no redis-server and no valkey-server.');
-            }
+            RedisServer::demand();
             $this->server = new RedisServer();
             $options = ['far' => 'redis://' . $this->server->socket];
             $this->keptFile($options);

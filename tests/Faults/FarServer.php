@@ -28,9 +28,7 @@ final class FarServer
 
             return new self($server, 'memcached://' . $server->address[0]);
         }
-        if (RedisServer::program() === null) {
-            Assert::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $server = new RedisServer();
 
         return new self($server, $scheme . '://' . $server->socket);

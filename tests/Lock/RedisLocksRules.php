@@ -18,9 +18,7 @@ abstract class RedisLocksRules extends LocksRules
     protected function setUp(): void
     {
         parent::setUp();
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
     }
 
     protected function open(array $options = []): Locks

@@ -13,9 +13,7 @@ final class ClusterQueueTest extends TestCase
 {
     public function testAQueueIsInOneSlot(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $server = new RedisServer(config: ['cluster-enabled' => 'yes']);
         $server->command('CLUSTER', 'ADDSLOTS', ...\array_map(\strval(...), \range(0, 16_383)));
         while (!\str_contains((string) $server->command('CLUSTER', 'INFO'), 'cluster_state:ok')) {

@@ -15,9 +15,7 @@ final class RedisKillTest extends TestCase
 {
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
     }
 
     /** @return iterable<string, array{string}> */

@@ -28,9 +28,7 @@ abstract class RedisQueue extends QueueContract
 
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         parent::setUp();
         self::server()->command('FLUSHALL');
     }

@@ -199,9 +199,7 @@ final class LazyViewTest extends TestCase
     {
         $dsn = 'sqlite://' . $this->directory->path . '/cache';
         if ($engine === 'redis') {
-            if (RedisServer::program() === null) {
-                self::markTestSkipped('There is no redis-server and no valkey-server.');
-            }
+            RedisServer::demand();
             self::$server ??= new RedisServer();
             $dsn = 'redis://' . self::$server->socket;
         }

@@ -146,7 +146,7 @@ final class NamesTest extends TestCase
     {
         $this->directory ??= new TemporaryDirectory();
         if ($engine === 'redis') {
-            RedisServer::program() ?? self::markTestSkipped('There is no redis-server and no valkey-server.');
+            RedisServer::demand();
             self::$redis ??= new RedisServer();
         } elseif ($engine === 'memcached') {
             MemcachedServer::installed() || self::markTestSkipped('There is no memcached.');

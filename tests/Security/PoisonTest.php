@@ -26,9 +26,7 @@ final class PoisonTest extends TestCase
 
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         self::$server ??= new RedisServer();
         $this->prefix = 'p' . \bin2hex(\random_bytes(5));
         Trap::$sprung = 0;

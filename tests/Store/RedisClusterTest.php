@@ -23,9 +23,7 @@ final class RedisClusterTest extends TestCase
 
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
     }
 
     protected function tearDown(): void

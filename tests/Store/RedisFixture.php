@@ -34,9 +34,7 @@ abstract class RedisFixture extends TestCase
 
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         // Engines may not let a notice or warning out, also not a silenced one.
         \set_error_handler(static function (int $level, string $message, string $file, int $line): never {
             throw new \ErrorException($message, 0, $level, $file, $line);

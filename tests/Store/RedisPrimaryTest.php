@@ -30,9 +30,7 @@ final class RedisPrimaryTest extends TestCase
 
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $this->directory = new TemporaryDirectory();
         [$this->old, $this->successor] = [new RedisServer(), new RedisServer()];
         $this->port = $this->old->port;

@@ -20,9 +20,7 @@ final class RedisSentinelTest extends TestCase
 
     protected function setUp(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
     }
 
     protected function tearDown(): void
@@ -93,8 +91,8 @@ final class RedisSentinelTest extends TestCase
         self::assertNull($this->open()->get('k'));
     }
 
-    #[Group('slow')]
     /** A primary that has lost its replicas, and knows that it must have one, may already have a successor. */
+    #[Group('slow')]
     public function testAnIsolatedPrimaryIsNotBelieved(): void
     {
         $this->sentinels = new RedisSentinels(['min-replicas-to-write' => '1', 'min-replicas-max-lag' => '1']);

@@ -25,9 +25,7 @@ abstract class RedisStoreTestCase extends StoreContract
 
     public static function setUpBeforeClass(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         self::$server = new RedisServer();
     }
 

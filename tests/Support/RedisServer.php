@@ -8,6 +8,7 @@ use Larder\Driver\Redis\Endpoint;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Program;
+use PHPUnit\Framework\Assert;
 use Predis\Command\RawCommand;
 use Predis\Connection\Parameters;
 use Predis\Connection\StreamConnection;
@@ -48,6 +49,12 @@ final class RedisServer
     public static function program(): ?string
     {
         return Need::find(['redis-server', 'valkey-server']);
+    }
+
+    /** Skips the test where there is none. */
+    public static function demand(): void
+    {
+        self::program() ?? Assert::markTestSkipped('There is no redis-server and no valkey-server.');
     }
 
     public function socketEndpoint(float $timeout = 2.0, int $db = 0): Endpoint

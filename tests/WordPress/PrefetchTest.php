@@ -19,9 +19,7 @@ final class PrefetchTest extends OwnSiteTestCase
 
     public function testAPageIsOneRoundTrip(): void
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
         $redis = new RedisServer();
         $this->site = PluginSite::active(['LARDER_DSN' => "redis://127.0.0.1:$redis->port", 'LARDER_NEAR' => 'none']);
         self::assertGreaterThan(5, $this->site->web(self::TRIPS), 'nobody knew what it would ask for');

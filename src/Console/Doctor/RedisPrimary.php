@@ -21,31 +21,26 @@ final class RedisPrimary
         }
         try {
             $connection = StoreFactory::redis($dsn, \max(1.0, $place->options->timeout), tag: $place->options->prefix, credentials: $place->options->credentials);
-            [$replication, $memory] = $connection->call([['INFO', 'replication'], ['INFO', 'memory']]);
+            [$replication, $memory] = [$connection->info('replication'), $connection->info('memory')];
             $connection->close();
         } catch (Failure) {
             return null;
         }
-        if (!\is_string($replication) || !\is_string($memory)) {
+        if ($replication === [] || $memory === []) {
             return null;
         }
-        if (self::field($replication, 'role') === 'slave') {
+        if (($replication['role'] ?? '') === 'slave') {
             return Finding::fail('redis server', 'it is a replica, which takes no write', 'Name the primary, or let Sentinel name it: redis+sentinel://host1:26379,host2:26379/mymaster.');
         }
-        $replicas = (int) self::field($replication, 'connected_slaves');
-        $policy = self::field($memory, 'maxmemory_policy');
-        $text = $replicas . ($replicas === 1 ? ' replica' : ' replicas') . ', maxmemory ' . (self::field($memory, 'maxmemory_human') ?: '0B') . ($policy === '' ? '' : " ($policy)");
-        if ($dsn->servers !== [] && !\str_contains($replication, 'min_slaves_good_slaves')) {
+        $replicas = (int) ($replication['connected_slaves'] ?? 0);
+        $policy = $memory['maxmemory_policy'] ?? '';
+        $text = $replicas . ($replicas === 1 ? ' replica' : ' replicas') . ', maxmemory ' . (($memory['maxmemory_human'] ?? '') ?: '0B') . ($policy === '' ? '' : " ($policy)");
+        if ($dsn->servers !== [] && !isset($replication['min_slaves_good_slaves'])) {
             return $dsn->hasSlots()
                 ? Finding::ok('redis server', "$text; a primary that is cut off answers until cluster-node-timeout")
                 : Finding::warn('redis server', "$text; nothing bounds for how long a primary that is cut off is believed", 'Set min-replicas-to-write 1 and min-replicas-max-lag 2 on each server, see docs/several-servers.md.');
         }
 
         return Finding::ok('redis server', $text);
-    }
-
-    private static function field(string $text, string $name): string
-    {
-        return \preg_match("/^$name:([^\\r\\n]*)/m", $text, $found) === 1 ? $found[1] : '';
     }
 }

@@ -29,9 +29,7 @@ abstract class Primary
     /** @var ?array{string, int} host and port; null: ask */
     private ?array $known = null;
 
-    private bool $isDoubted = false;
-
-    /** @var ?array{string, int} the address that is doubted: a server that still names it may not have heard of another */
+    /** @var ?array{string, int} the address that was doubted last: a server that still names it may not have heard of another */
     private ?array $doubted = null;
 
     /** Whether the file lacks the known address. */
@@ -79,7 +77,7 @@ abstract class Primary
      */
     final public function find(Endpoint $endpoint, float $seconds, \Closure $ask): Endpoint
     {
-        $this->known ??= $this->isDoubted ? null : $this->read();
+        $this->known ??= $this->doubted === null ? $this->read() : null;
         if ($this->known !== null) {
             return $endpoint->at(...$this->known);
         }
@@ -119,14 +117,12 @@ abstract class Primary
     {
         $this->doubted = $this->known ?? $this->doubted;
         $this->known = null;
-        $this->isDoubted = true;
     }
 
     /** A server has told where the primary is. */
     final public function moved(string $host, int $port): void
     {
         $this->known = [$host, $port];
-        $this->isDoubted = false;
         $this->isNew = true;
     }
 

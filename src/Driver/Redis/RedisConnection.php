@@ -231,6 +231,21 @@ abstract class RedisConnection
     }
 
     /**
+     * What the server says of itself (INFO).
+     *
+     * @return array<string, string> by field
+     *
+     * @throws Failure
+     */
+    final public function info(string $section): array
+    {
+        $text = $this->call([['INFO', $section]])[0];
+        \preg_match_all('/^(\w+):([^\r\n]*)/m', \is_string($text) ? $text : '', $found);
+
+        return \array_combine($found[1], $found[2]);
+    }
+
+    /**
      * Does what ready() and run() do for one command, as long as the connection is the one with this number.
      *
      * @param non-empty-list<string> $command
@@ -415,9 +430,7 @@ abstract class RedisConnection
         $connection = new static($endpoint);
         $connection->begin();
         try {
-            $connection->ready();
-
-            return $connection->run($commands);
+            return $connection->call($commands);
         } finally {
             $connection->close();
         }

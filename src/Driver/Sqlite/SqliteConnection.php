@@ -381,6 +381,12 @@ class SqliteConnection
         $pdo->setAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE, $state);
     }
 
+    /** What is wrong with a database that must not forget, and what to do. */
+    public static function complaint(\PDOException $error, string $file): string
+    {
+        return self::isDamage($error) ? "the database is damaged; move $file away (SQLite can recover what is readable: .recover), and start anew" : self::advice($error) . ' (' . $error->getMessage() . ')';
+    }
+
     public static function isDamage(\PDOException $error): bool
     {
         $code = self::code($error);

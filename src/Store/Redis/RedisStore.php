@@ -206,7 +206,7 @@ final class RedisStore implements ReadsOne
         try {
             $values = $this->moving > 0 ? false : $this->connection->ask(['MGET', $this->head, $this->base . $key], $this->connectionNumber);
         } catch (Failure $failure) {
-            $values = $failure instanceof Moved || ($this->connection->primary !== null && !$failure instanceof ErrorReply) ? false : throw $failure;
+            $values = $this->mayHaveMoved($failure) ? false : throw $failure;
         }
         if (!\is_array($values) || !isset($values[0]) || !\is_string($values[0]) || !\str_starts_with($values[0], $this->seen[1])) {
             return $values === false ? $this->read([$key]) : $this->snapshot([$key]);
@@ -386,12 +386,11 @@ final class RedisStore implements ReadsOne
         $entries = $cursor === '0' || $names === [] || !\is_int($all) ? \count($own) : (int) \round($all * \count($own) / \count($names));
         $bytes = $weighed === [] ? 0 : \array_sum(\array_filter($sizes, \is_int(...))) / \count($weighed) * $entries;
         try {
-            [$memory] = $this->connection->run([['INFO', 'memory']]);
+            $budget = (int) ($this->connection->info('memory')['maxmemory'] ?? 0);
         } catch (ErrorReply) {
             // The ACL user may not ask.
-            $memory = null;
+            $budget = 0;
         }
-        $budget = \is_string($memory) && \preg_match('/^maxmemory:(\d+)/m', $memory, $found) === 1 ? (int) $found[1] : 0;
 
         return [
             'engine' => 'redis',
@@ -449,8 +448,7 @@ final class RedisStore implements ReadsOne
                 $values = $this->connection->ask($command, $this->connectionNumber, false);
             }
         } catch (Failure $failure) {
-            // Where another server may take its place, a closed connection is no more than that.
-            return $failure instanceof Moved || ($this->connection->primary !== null && !$failure instanceof ErrorReply) ? null : throw $failure;
+            return $this->mayHaveMoved($failure) ? null : throw $failure;
         }
         // The store has no command that answers with false: another connection is needed.
         if ($values === false) {
@@ -546,24 +544,20 @@ final class RedisStore implements ReadsOne
         if ($guards !== '') {
             $command[] = $guards;
         }
-        if ($isLarge) {
-            $this->connection->begin();
-            if ($this->connection->ready() !== $this->connectionNumber) {
-                return null;
-            }
-            try {
+        try {
+            if ($isLarge) {
+                $this->connection->begin();
+                if ($this->connection->ready() !== $this->connectionNumber) {
+                    return null;
+                }
                 $reply = $this->evaluate(Script::WRITE, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
-            } catch (Refused) {
-                return ChangeResult::refused();
-            } catch (Moved) {
-                return null;
-            }
-        } else {
-            try {
+            } else {
                 $reply = $this->connection->ask($command, $this->connectionNumber);
-            } catch (Moved) {
-                return null;
             }
+        } catch (Refused) {
+            return ChangeResult::refused();
+        } catch (Moved) {
+            return null;
         }
         if (\is_string($reply) && isset($reply[15]) && $reply[0] !== '+' && $reply[0] !== '-' && $reply[0] !== 'r') {
             $at = isset($reply[16]) ? \substr($reply, 0, 16) : $reply;
@@ -833,6 +827,12 @@ final class RedisStore implements ReadsOne
         $this->connectionNumber = $number;
 
         return $reply;
+    }
+
+    /** Whether a read may go on elsewhere: where another server may take this one's place, a closed connection is no more than that. */
+    private function mayHaveMoved(Failure $failure): bool
+    {
+        return $failure instanceof Moved || ($this->connection->primary !== null && !$failure instanceof ErrorReply);
     }
 
     /** What Script::OPEN takes in the place of the server's ids, over a new connection. */

@@ -37,9 +37,7 @@ trait OnRedisServer
 
     private static function redis(): RedisServer
     {
-        if (RedisServer::program() === null) {
-            self::markTestSkipped('There is no redis-server and no valkey-server.');
-        }
+        RedisServer::demand();
 
         return self::$server ??= new RedisServer();
     }
