@@ -59,19 +59,19 @@ final class ClaimStatements
     /** So many fewer wait. */
     public readonly \PDOStatement $discount;
 
-    public function __construct(public readonly SqliteConnection $connection)
+    public function __construct(SqliteConnection $connection)
     {
-        $this->next = $this->bound(self::NEXT, $this->logged, $this->count);
-        $this->lease = $this->bound('INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT ' . self::LEASED . '?', $this->due, $this->token, $this->count);
-        $this->replace = $this->bound('UPDATE claimed SET (' . self::COLUMNS . ', token) = (SELECT ' . self::LEASED . '1) WHERE n = ? AND token = ?', $this->due, $this->token, $this->handled, $this->handledToken);
-        $this->remove = $this->bound('DELETE FROM claimed WHERE n = ? AND token = ?', $this->handled, $this->handledToken);
-        $this->take = $this->bound('DELETE FROM ready WHERE (rank, n) <= (?, ?)', $this->rank, $this->n);
-        $this->discount = $this->bound('UPDATE claimed SET token = token - ? WHERE n = 0', $this->count);
+        $this->next = self::bound($connection, self::NEXT, $this->logged, $this->count);
+        $this->lease = self::bound($connection, 'INSERT INTO claimed (' . self::COLUMNS . ', token) SELECT ' . self::LEASED . '?', $this->due, $this->token, $this->count);
+        $this->replace = self::bound($connection, 'UPDATE claimed SET (' . self::COLUMNS . ', token) = (SELECT ' . self::LEASED . '1) WHERE n = ? AND token = ?', $this->due, $this->token, $this->handled, $this->handledToken);
+        $this->remove = self::bound($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', $this->handled, $this->handledToken);
+        $this->take = self::bound($connection, 'DELETE FROM ready WHERE (rank, n) <= (?, ?)', $this->rank, $this->n);
+        $this->discount = self::bound($connection, 'UPDATE claimed SET token = token - ? WHERE n = 0', $this->count);
     }
 
-    private function bound(string $sql, int &...$values): \PDOStatement
+    private static function bound(SqliteConnection $connection, string $sql, int &...$values): \PDOStatement
     {
-        $statement = $this->connection->statement($sql);
+        $statement = $connection->statement($sql);
         $place = 0;
         foreach ($values as &$value) {
             $statement->bindParam(++$place, $value, \PDO::PARAM_INT);

@@ -16,18 +16,10 @@ final class SqliteClaims
     /** Milliseconds for which claims that find messages do not look for what has become due. */
     private const CALM = 10;
 
-    private ?ClaimStatements $statements = null;
-
     /** The machine's time (nanoseconds) until which claims need not look for what has become due. */
     private int $calm = 0;
 
     public function __construct(private readonly PushLogApplier $applier, private readonly Retry $retry) {}
-
-    /** Prepares the statements anew the next time: after a failure nobody knows what they are in the middle of. */
-    public function forget(): void
-    {
-        $this->statements = null;
-    }
 
     /**
      * Hands out the next messages.
@@ -39,10 +31,10 @@ final class SqliteClaims
     public function hand(SqliteConnection $connection, int $most, int $visibility, array $acknowledged): array
     {
         $now = MessageTables::now();
-        if ($this->statements?->connection !== $connection) {
-            $this->statements = new ClaimStatements($connection);
+        $statements = $connection->prepared;
+        if (!$statements instanceof ClaimStatements) {
+            $connection->prepared = $statements = new ClaimStatements($connection);
         }
-        $statements = $this->statements;
         $statements->due = $now + $visibility;
         // No other claim of the same message has this token.
         $statements->token = $token = \hrtime(true);

@@ -103,7 +103,8 @@ final class SqliteTransport implements Transport
                 $handed = $this->claims->hand($connection, $most, $visibility, $acknowledged);
                 $connection->commit();
             } catch (\Throwable $error) {
-                $this->claims->forget();
+                // Nobody knows what the statements are in the middle of.
+                $connection->prepared = null;
                 throw $this->database->failed($connection, $error);
             }
             $this->applier->tell();

@@ -39,12 +39,17 @@ final class DurableDatabase
         private readonly int $logPages,
     ) {}
 
+    public function __destruct()
+    {
+        $this->close();
+    }
+
     /** @throws Failure|\PDOException */
     public function connection(): SqliteConnection
     {
         $inode = $this->inode();
 
-        return $this->inode === $inode && $this->connection?->isOurs() === true ? $this->connection : $this->open($inode);
+        return $this->inode === $inode && $this->connection?->isOurs() === true && !$this->connection->isStranded() ? $this->connection : $this->open($inode);
     }
 
     /**
@@ -64,12 +69,15 @@ final class DurableDatabase
         try {
             $done = $work($connection);
             $connection->commit();
-
-            return $done;
         } catch (\Throwable $throwable) {
             $this->rollBack($connection);
             throw $throwable;
         }
+        if ($connection->isStranded()) {
+            throw Failure::because('sqlite', "another process closed $this->file in the middle of a commit, which may be lost; do not read that file in a process that uses it");
+        }
+
+        return $done;
     }
 
     /**
@@ -81,6 +89,11 @@ final class DurableDatabase
     {
         $connection = $this->connection();
         $connection->begin();
+        if ($connection->isStranded()) {
+            $connection->rollBack();
+            $connection = $this->connection();
+            $connection->begin();
+        }
 
         return $connection;
     }
@@ -93,12 +106,16 @@ final class DurableDatabase
     /** The next call opens it again. */
     public function close(): void
     {
+        $connection = $this->connection;
         $this->connection = null;
+        if ($connection?->isStranded() === true && $this->inode === $this->inode()) {
+            $connection->closeStranded();
+        }
     }
 
     private function open(int $inode): SqliteConnection
     {
-        $this->connection = null;
+        $this->close();
         Ownership::check('sqlite', $this->file);
         if ($inode === 0) {
             SqliteConnection::make($this->file, $this->application, $this->schema);
@@ -109,7 +126,9 @@ final class DurableDatabase
         $pid = Fork::pid();
         // The name has all that setUp() sets and that another object may want otherwise.
         $pdo = SqliteConnection::open($this->file, $isKept ? "larder-$pid-$inode-" . SqliteConnection::milliseconds($this->timeout) . ($this->isFull ? '-full' : '') : null);
+        $log = SqliteConnection::logInode($this->file);
         if (SqliteConnection::isKept($pdo)) {
+            SqliteConnection::hasLog($pdo, $log) || throw Failure::because('sqlite', "this process has itself read $this->file (a backup?), which releases its locks there; restart PHP, and let another process read it");
             WalIndex::mend($this->file);
         } else {
             // SQLite opens them with the first statement.
@@ -118,10 +137,11 @@ final class DurableDatabase
             }
             SqliteConnection::mendModes($this->file);
         }
-        SqliteConnection::resume($pdo)
-            || SqliteConnection::setUp($pdo, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
+        if (!SqliteConnection::resume($pdo)) {
+            $log = SqliteConnection::setUp($pdo, $this->file, $this->application, $this->timeout, $this->logPages, self::OLDEST, $this->isFull ? 'FULL' : 'NORMAL');
+        }
 
-        return $this->connection = new SqliteConnection($pdo, $pid, $isKept);
+        return $this->connection = new SqliteConnection($pdo, $this->file, $pid, $isKept, $log);
     }
 
     /** 0: there is no file. */

@@ -25,10 +25,14 @@ class SqliteConnection
 
     /**
      * What a kept connection is left in, noted where PDO keeps it with the connection, in the mode of fetching by default (all
-     * here name the mode that they need). PDO's own default means that nobody has set the connection up yet.
+     * here name the mode that they need). PDO's own default means that nobody has set the connection up yet. Above it stands
+     * the inode of the connection's write-ahead log, as far as there is room.
      */
     private const READY = \PDO::FETCH_NUM;
     private const CHANGED = \PDO::FETCH_ASSOC;
+    private const STATE = 0xf;
+    private const BITS = 4;
+    private const LOG = 0x3ffffff0;
 
     /**
      * PDO::SQLITE_ATTR_OPEN_FLAGS, whose name PHP 8.5 moves, with SQLITE_OPEN_READWRITE (never create an empty file) and
@@ -48,6 +52,9 @@ class SqliteConnection
     /** Milliseconds. */
     private const LONGEST_WAIT = 60_000;
 
+    /** What follows a database's name while closeStranded() closes a connection to it. */
+    private const APART = '.apart';
+
     /** Seconds to wait for the lock under which a file is made, which takes milliseconds. */
     private const GATE = 5.0;
 
@@ -66,12 +73,16 @@ class SqliteConnection
     /** What is bound to all of them, by reference. */
     private mixed $sought = '';
 
+    /** What its user has prepared over it; as long as that lives, the connection is open. */
+    public ?object $prepared = null;
+
     private ?\PDOStatement $begin = null;
     private ?\PDOStatement $commit = null;
 
     private bool $inTransaction = false;
 
-    public function __construct(private ?\PDO $pdo, public readonly int $pid, bool $isPersistent)
+    /** @param int $log inode of the write-ahead log that it has open */
+    public function __construct(private ?\PDO $pdo, private readonly string $file, public readonly int $pid, bool $isPersistent, private readonly int $log)
     {
         if ($isPersistent) {
             $reference = \WeakReference::create($this);
@@ -136,6 +147,9 @@ class SqliteConnection
         Quiet::begin();
         try {
             \clearstatcache();
+            // What closeStranded() was killed over.
+            \is_file($file) || !\is_file($file . self::APART) || \rename($file . self::APART, $file);
+            \clearstatcache();
             $handle = \is_file($file) ? null : FileLock::file($new);
             if ($handle !== null) {
                 \fclose($handle);
@@ -155,10 +169,32 @@ class SqliteConnection
         }
     }
 
+    /**
+     * Inode of a database's write-ahead log; 0: there is none.
+     *
+     * The last process to close a database deletes its log. SQLite knows the last one by locks on the database's file, and POSIX
+     * releases them when the process that holds them closes that file, which it may have opened to copy it (sqlite.org/howtocorrupt.html,
+     * section 2.2). The log that such a process has open is then deleted by others, and another one lies under its name: what it
+     * reads there is old, and what it writes there is lost.
+     */
+    public static function logInode(string $file): int
+    {
+        \clearstatcache();
+
+        // fileinode() answers from is_file()'s stat, so it cannot warn.
+        return \is_file("$file-wal") ? (int) \fileinode("$file-wal") : 0;
+    }
+
     /** Whether PHP kept the connection from an earlier request. Asks SQLite nothing. */
     public static function isKept(\PDO $pdo): bool
     {
-        return \in_array($pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE), [self::READY, self::CHANGED], true);
+        return \in_array(self::noted($pdo) & self::STATE, [self::READY, self::CHANGED], true);
+    }
+
+    /** Whether a connection that PHP kept has this write-ahead log open. */
+    public static function hasLog(\PDO $pdo, int $inode): bool
+    {
+        return (self::noted($pdo) & self::LOG) === ($inode << self::BITS & self::LOG);
     }
 
     /**
@@ -169,7 +205,7 @@ class SqliteConnection
      */
     public static function resume(\PDO $pdo): bool
     {
-        $left = $pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE);
+        $left = self::noted($pdo) & self::STATE;
         if ($left === self::CHANGED) {
             // A request that ran out of time or memory may have left a transaction open.
             $pdo->setAttribute(\PDO::ATTR_ERRMODE, \PDO::ERRMODE_SILENT);
@@ -194,7 +230,7 @@ class SqliteConnection
      *
      * @throws Failure|\PDOException
      */
-    public static function setUp(\PDO $pdo, int $application, float $timeout, int $logPages, string $oldest = self::OLDEST, string $synchronous = 'OFF'): void
+    public static function setUp(\PDO $pdo, string $file, int $application, float $timeout, int $logPages, string $oldest = self::OLDEST, string $synchronous = 'OFF'): int
     {
         $pdo->exec('PRAGMA busy_timeout=' . self::milliseconds($timeout));
         if (\version_compare(self::text($pdo->getAttribute(\PDO::ATTR_SERVER_VERSION)), $oldest, '<')) {
@@ -208,7 +244,10 @@ class SqliteConnection
         }
         $pdo->exec("PRAGMA synchronous=$synchronous; PRAGMA mmap_size=0; PRAGMA cache_size=-4096; PRAGMA wal_autocheckpoint=$logPages;"
             . ' PRAGMA journal_size_limit=' . $logPages * 4096);
-        self::leave($pdo, self::READY);
+        $log = self::logInode($file);
+        self::mark($pdo, self::READY, $log);
+
+        return $log;
     }
 
     /** The first column of the first row; null: no row. */
@@ -316,10 +355,42 @@ class SqliteConnection
         return $this->pid === Fork::pid();
     }
 
+    /** Whether others have deleted the write-ahead log that this connection has open: see logInode(). */
+    public function isStranded(): bool
+    {
+        return self::logInode($this->file) !== $this->log;
+    }
+
+    /**
+     * Closes a stranded connection, whoever still knows it: as long as it is open, this process takes its index for that of the
+     * log which now has the name.
+     *
+     * SQLite would take that log for its own and delete it, with what a killed process has left there, unless the database is
+     * elsewhere (pager.c, databaseIsUnmoved).
+     */
+    public function closeStranded(): void
+    {
+        $gate = self::logInode($this->file) === 0 || Fork::mayKeepConnections() ? null : FileLock::file("$this->file.gate");
+        if ($gate === null || !FileLock::take($gate, self::GATE)) {
+            $this->close();
+
+            return;
+        }
+        Quiet::begin();
+        try {
+            \rename($this->file, $this->file . self::APART);
+            $this->close();
+            \rename($this->file . self::APART, $this->file);
+        } finally {
+            Quiet::end();
+            \fclose($gate);
+        }
+    }
+
     /** @throws \PDOException */
     public function begin(): void
     {
-        self::leave($this->pdo(), self::CHANGED);
+        self::mark($this->pdo(), self::CHANGED, $this->log);
         ($this->begin ??= $this->pdo()->prepare('BEGIN IMMEDIATE'))->execute();
         $this->inTransaction = true;
     }
@@ -331,7 +402,7 @@ class SqliteConnection
      */
     public function beginReading(): void
     {
-        self::leave($this->pdo(), self::CHANGED);
+        self::mark($this->pdo(), self::CHANGED, $this->log);
         $this->statement('BEGIN')->execute();
         $this->inTransaction = true;
     }
@@ -341,7 +412,7 @@ class SqliteConnection
     {
         ($this->commit ??= $this->pdo()->prepare('COMMIT'))->execute();
         $this->inTransaction = false;
-        self::leave($this->pdo(), self::READY);
+        self::mark($this->pdo(), self::READY, $this->log);
     }
 
     /** Rolls back a transaction. False: it is not certain that the transaction has ended. */
@@ -356,7 +427,7 @@ class SqliteConnection
                 return false;
             }
         }
-        self::leave($this->pdo(), self::READY);
+        self::mark($this->pdo(), self::READY, $this->log);
 
         return true;
     }
@@ -365,20 +436,27 @@ class SqliteConnection
     public function waiting(int $milliseconds, string $sql): int
     {
         $usual = $this->number('PRAGMA busy_timeout');
-        self::leave($this->pdo(), self::CHANGED);
+        self::mark($this->pdo(), self::CHANGED, $this->log);
         $this->run("PRAGMA busy_timeout=$milliseconds");
         try {
             return $this->number($sql);
         } finally {
             $this->run("PRAGMA busy_timeout=$usual");
-            self::leave($this->pdo(), self::READY);
+            self::mark($this->pdo(), self::READY, $this->log);
         }
     }
 
     /** Notes what the next request of this process would find. */
-    private static function leave(\PDO $pdo, int $state): void
+    private static function mark(\PDO $pdo, int $state, int $log): void
     {
-        $pdo->setAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE, $state);
+        $pdo->setAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE, $state | $log << self::BITS & self::LOG);
+    }
+
+    private static function noted(\PDO $pdo): int
+    {
+        $noted = $pdo->getAttribute(\PDO::ATTR_DEFAULT_FETCH_MODE);
+
+        return \is_int($noted) ? $noted : 0;
     }
 
     /** What is wrong with a database that must not forget, and what to do. */
@@ -394,10 +472,10 @@ class SqliteConnection
         return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
     }
 
-    /** The damage that SQLite itself does not notice: another program has deleted the rows. */
-    public static function emptied(): \PDOException
+    /** A damage that SQLite itself does not notice. */
+    public static function damage(string $what): \PDOException
     {
-        $error = new \PDOException('another program has emptied a table');
+        $error = new \PDOException($what);
         $error->errorInfo = ['HY000', self::CORRUPT, $error->getMessage()];
 
         return $error;
@@ -431,7 +509,7 @@ class SqliteConnection
     protected function close(): void
     {
         $this->statements = $this->bound = $this->values = $this->finding = [];
-        $this->begin = $this->commit = null;
+        $this->begin = $this->commit = $this->prepared = null;
         $this->pdo = null;
     }
 

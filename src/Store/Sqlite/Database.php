@@ -6,6 +6,7 @@ namespace Larder\Store\Sqlite;
 
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Failure;
+use Larder\System\Fork;
 
 /**
  * A connection to the database of a directory, with its change counter and its change log.
@@ -26,13 +27,12 @@ final class Database extends SqliteConnection
         public readonly ChangeCounter $counter,
         int $pid,
         private readonly DatabaseFiles $files,
-        /** Inode of the write-ahead log that this connection has open. */
-        private readonly int $log,
+        int $log,
         bool $isPersistent,
         /** Where the epoch began, unless the database itself was asked for its epoch: it holds no position below. */
         public readonly int $start = 0,
     ) {
-        parent::__construct($pdo, $pid, $isPersistent);
+        parent::__construct($pdo, $files->database, $pid, $isPersistent, $log);
         $this->changeLog = new ChangeLog($counter);
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
@@ -105,7 +105,15 @@ final class Database extends SqliteConnection
         unset(self::$open[\spl_object_id($this)]);
         if (!$this->isOurs()) {
             $this->leave();
+        } else {
+            $this->leaveIfStranded();
         }
+    }
+
+    /** Closes it if others have deleted its write-ahead log. As long as it is open no other connection of this process reads the new one. */
+    public function leaveIfStranded(): void
+    {
+        $this->isStranded() && $this->leave();
     }
 
     /**
@@ -141,12 +149,12 @@ final class Database extends SqliteConnection
         try {
             // Under the lock, so that nobody opens the database between the check and the closing.
             $this->files->locked(1.0, function (): void {
-                $log = $this->files->logInode();
-                if ($log !== $this->log && $log !== 0 && $this->counter->exists()) {
+                if ($this->isStranded() && $this->counter->exists() && (SqliteConnection::logInode($this->files->database) !== 0 || Fork::mayKeepConnections())) {
                     // All other processes have closed the database, which deleted the write-ahead log that is open here,
                     // and a later process has made a new one. Closing would take that for its own and delete it, unless
-                    // the database is deleted too (pager.c, databaseIsUnmoved).
-                    $this->files->clear(false);
+                    // the database is deleted too (pager.c, databaseIsUnmoved). What PHP keeps it does not close, and its
+                    // index would be taken for the new log's.
+                    $this->isOurs() ? $this->files->endWithoutLocks() : $this->files->clear(false);
                 }
                 $this->close();
             });

@@ -103,14 +103,6 @@ final class DatabaseFiles
         return $inode . ' ' . ($stat === false ? 0 : $stat['ctime'] - $stat['mtime']);
     }
 
-    /** Inode of the write-ahead log; 0: there is none. */
-    public function logInode(): int
-    {
-        \clearstatcache();
-
-        return \is_file($this->database . '-wal') ? (int) \fileinode($this->database . '-wal') : 0;
-    }
-
     /** Size of the database file in bytes. */
     public function size(): int
     {
@@ -280,6 +272,17 @@ final class DatabaseFiles
     public function commitsAreLost(): void
     {
         IncidentLog::note($this->directory, 'larder.db-wal was cut short or written over by another program');
+    }
+
+    /**
+     * Ends the epoch because others have deleted the write-ahead log that this process has open. The caller holds the lock.
+     *
+     * @throws Failure
+     */
+    public function endWithoutLocks(): void
+    {
+        IncidentLog::note($this->directory, 'a process that uses the cache has itself read larder.db (a backup?), which releases its locks there; let another process read it');
+        $this->clear(false);
     }
 
     /** Notes that the epoch ends because another program has taken what waited in its change log. */

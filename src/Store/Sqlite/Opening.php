@@ -52,10 +52,20 @@ final class Opening
             return null;
         }
         $pdo = $this->connect($pid, $inode);
-        if (!SqliteConnection::isKept($pdo) || $this->files->endIfCut($this->timeout) || !SqliteConnection::resume($pdo)) {
+        if (!SqliteConnection::isKept($pdo) || $this->files->endIfCut($this->timeout)) {
             return null;
         }
-        return $this->database($pdo, $epoch, $bell, $pid, $start);
+        $log = SqliteConnection::logInode($this->files->database);
+        if (!SqliteConnection::hasLog($pdo, $log)) {
+            // PHP cannot close it, and as long as it is open SQLite takes its index for that of the log which now has the name.
+            $this->files->locked($this->timeout, function () use ($inode): void {
+                $this->files->inode() === $inode && $this->files->endWithoutLocks();
+            });
+
+            return null;
+        }
+
+        return SqliteConnection::resume($pdo) ? $this->database($pdo, $log, $epoch, $bell, $pid, $start) : null;
     }
 
     /**
@@ -75,9 +85,9 @@ final class Opening
         SqliteConnection::mendModes($this->files->database);
         try {
             $pdo = $this->connect($pid, $inode);
-            $this->setUp($pdo);
+            $log = $this->setUp($pdo);
 
-            $database = $this->current($pdo, $pid, $inode, MachineBoot::current());
+            $database = $this->current($pdo, $log, $pid, $inode, MachineBoot::current());
 
             return $database !== null && $this->isBehind($database) ? null : $database;
         } catch (\PDOException) {
@@ -92,7 +102,7 @@ final class Opening
      *
      * @throws Failure|\PDOException
      */
-    private function current(\PDO $pdo, int $pid, int $inode, MachineBoot $boot): ?Database
+    private function current(\PDO $pdo, int $log, int $pid, int $inode, MachineBoot $boot): ?Database
     {
         if (!Schema::isCurrent((int) SqliteConnection::text(SqliteConnection::value($pdo, 'PRAGMA user_version')))) {
             return null;
@@ -100,7 +110,7 @@ final class Opening
         $known = $this->known($pdo);
 
         return $boot->is(new MachineBoot($known['boot'] ?? '', (int) ($known['booted'] ?? 0))) && ($known['file'] ?? '') === $this->files->identity($inode)
-            ? $this->database($pdo, $known['epoch'] ?? '', $known['bell'] ?? '', $pid) : null;
+            ? $this->database($pdo, $log, $known['epoch'] ?? '', $known['bell'] ?? '', $pid) : null;
     }
 
     /**
@@ -116,11 +126,11 @@ final class Opening
     }
 
     /** Null: the epoch has ended. */
-    private function database(\PDO $pdo, string $epoch, string $bell, int $pid, int $start = 0): ?Database
+    private function database(\PDO $pdo, int $log, string $epoch, string $bell, int $pid, int $start = 0): ?Database
     {
         $counter = $this->files->counter($epoch);
 
-        return $bell === (string) $counter->inode() && $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $this->files->logInode(), $this->isPersistent(), $start) : null;
+        return $bell === (string) $counter->inode() && $counter->isWritable() ? new Database($pdo, $epoch, $counter, $pid, $this->files, $log, $this->isPersistent(), $start) : null;
     }
 
     /** Opens a database that is whole, of this boot and of this version, or creates one. The caller holds the lock. */
@@ -137,8 +147,8 @@ final class Opening
             SqliteConnection::mendModes($this->files->database);
             try {
                 $pdo = $this->connect($pid, $inode);
-                $this->setUp($pdo);
-                $database = $this->current($pdo, $pid, $inode, $boot);
+                $log = $this->setUp($pdo);
+                $database = $this->current($pdo, $log, $pid, $inode, $boot);
                 if ($database !== null && $this->isBehind($database)) {
                     $this->files->commitsAreLost();
                     $database = null;
@@ -174,10 +184,14 @@ final class Opening
         return Fork::mayKeepConnections();
     }
 
-    /** @throws Failure|\PDOException */
-    private function setUp(\PDO $pdo): void
+    /**
+     * @return int the inode of the connection's write-ahead log
+     *
+     * @throws Failure|\PDOException
+     */
+    private function setUp(\PDO $pdo): int
     {
-        SqliteConnection::setUp($pdo, Schema::APPLICATION, $this->timeout, self::logPages($this->budget));
+        return SqliteConnection::setUp($pdo, $this->files->database, Schema::APPLICATION, $this->timeout, self::logPages($this->budget));
     }
 
     /** Pages of the write-ahead log after which SQLite copies it into the database: a quarter of the budget, at most 4 MB. */

@@ -345,6 +345,11 @@ final class SqliteStore implements ReadsPosition
             return $database;
         }
         $waiting = $this->writing->waiting ?? [];
+        if ($database->isStranded()) {
+            $this->epochEnded(1);
+            $database = $this->database();
+            $size = $database->counter->size();
+        }
         if (ChangeCounter::isSettled($size)) {
             $this->size = $size;
         } elseif (self::waits($keys, $waiting)) {
@@ -466,7 +471,7 @@ final class SqliteStore implements ReadsPosition
         }
         try {
             $this->writing === null || $this->writing->waiting === [] || $this->commit([]);
-            $database = $this->database();
+            $database = $this->ready();
             if ($database->counter->tryLock()) {
                 $finished = false;
                 try {
@@ -615,11 +620,11 @@ final class SqliteStore implements ReadsPosition
         }
     }
 
-    /** The database, for a request that begins: another program may have cut a file that this process has mapped. */
+    /** The database, for a request that begins: another program may have cut a file that this process has mapped, or deleted it. */
     private function ready(): Database
     {
-        if ($this->database !== null && $this->files->endIfCut($this->timeout)) {
-            $this->database = $this->writing = null;
+        if ($this->database !== null && ($this->files->endIfCut($this->timeout) || $this->database->isStranded())) {
+            $this->epochEnded(1);
         }
 
         return $this->database();
@@ -639,6 +644,7 @@ final class SqliteStore implements ReadsPosition
 
     private function epochEnded(int $attempt): void
     {
+        $this->database?->leaveIfStranded();
         $this->database = $this->writing = null;
         $this->size = -1;
         if ($attempt >= self::ATTEMPTS) {

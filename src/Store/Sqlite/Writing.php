@@ -194,6 +194,9 @@ final class Writing
             }
             $begun = true;
             $database->begin();
+            if ($database->isStranded()) {
+                return null;
+            }
             if ($counter->isLeftOdd()) {
                 $database->heal();
             }
@@ -415,7 +418,7 @@ final class Writing
         /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
         $row = $this->database->find(self::FIND, $key);
         if ($this->end < 0) {
-            $this->end = $row[0] < 0 ? throw SqliteConnection::emptied() : $row[0];
+            $this->end = $row[0] < 0 ? throw SqliteConnection::damage('another program has emptied a table') : $row[0];
         }
         $row[0] = $this->end;
 
