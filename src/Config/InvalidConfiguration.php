@@ -96,6 +96,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
             'db' => ' Put it into the query of a redis:// or predis:// DSN.',
             'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set() and remember().',
             'password', 'auth', 'user', 'username' => ' Put user and password into the DSN: redis://user:password@host.',
+            'sentinel_user', 'sentinel_password' => ' Put it into the query of the DSN: redis+sentinel://host/mymaster?sentinel_password=...',
             'host', 'port', 'path' => ' Put it into the DSN: redis://host:port, sqlite:///path.',
             default => self::didYouMean($name, $known),
         };
@@ -108,7 +109,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('The option "' . self::printable($name) . '" is in the DSN of the ' . $tier . ' tier. Options apply to the whole cache: write it beside the tiers.');
     }
 
-    public static function wrongType(string $option, string $expected, mixed $given): self
+    public static function wrongType(string $option, string $expected, #[\SensitiveParameter] mixed $given): self
     {
         return new self('The option "' . $option . '" must be ' . $expected . ', not ' . (\is_int($given) || \is_float($given) ? $given : \get_debug_type($given)) . '.');
     }

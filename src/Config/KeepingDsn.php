@@ -36,4 +36,21 @@ final class KeepingDsn
 
         return [$dsn, $options];
     }
+
+    /**
+     * The option "credentials".
+     *
+     * @param array<array-key, mixed> $options
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function credentials(Dsn $dsn, #[\SensitiveParameter] array $options): ?\Closure
+    {
+        $credentials = isset($options['credentials']) ? Options::credentials($options['credentials']) : null;
+        if ($credentials !== null && $dsn->scheme === 'sqlite') {
+            throw new InvalidConfiguration('The option "credentials" is for redis://. Leave it out: SQLite asks for none.');
+        }
+
+        return $credentials;
+    }
 }

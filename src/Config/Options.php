@@ -230,10 +230,7 @@ final class Options
                     $options->confirms = self::confirms($value);
                     break;
                 case 'credentials':
-                    if (!$value instanceof \Closure) {
-                        throw InvalidConfiguration::wrongType('credentials', 'a closure that returns [user or null, password]', $value);
-                    }
-                    $options->credentials = $value;
+                    $options->credentials = self::credentials($value);
                     break;
                 case 'lazy':
                     $options->lazy = self::flag('lazy', $value);
@@ -364,7 +361,13 @@ final class Options
             return false;
         }
 
-        return self::seconds('confirm', $value, '2') >= 1.0 ?: throw InvalidConfiguration::seconds('confirm', $value, '2');
+        return \is_numeric($value) && $value >= 1 ? true : throw InvalidConfiguration::wrongType('confirm', '0 (off) or a number of seconds from 1 on', $value);
+    }
+
+    /** @throws InvalidConfiguration */
+    public static function credentials(#[\SensitiveParameter] mixed $value): \Closure
+    {
+        return $value instanceof \Closure ? $value : throw InvalidConfiguration::wrongType('credentials', 'a closure that returns [user or null, password]', $value);
     }
 
     /**

@@ -17,7 +17,7 @@ use Larder\System\WrongUser;
 /** Makes the engine that a DSN and options name; every default of a counter stands here. */
 final class Engines
 {
-    private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout', 'persistent'];
+    private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout', 'persistent', 'credentials'];
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -34,6 +34,7 @@ final class Engines
         $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         $isKept = isset($options['persistent']) && Options::persistent($dsn, $options['persistent']);
+        $credentials = KeepingDsn::credentials($dsn, $options);
         if ($dsn->scheme === 'sqlite') {
             return self::sqlite($dsn, $name, $isFull, $timeout, $isCombined);
         }
@@ -45,7 +46,7 @@ final class Engines
         }
         $dsn->needs();
 
-        return new RedisEngine(StoreFactory::redis($dsn, $timeout, $isKept, tag: $name, runtime: StoreFactory::notes($dsn)), $dsn->hasSlots() ? '{' . $name . '}' : $name);
+        return new RedisEngine(StoreFactory::redis($dsn, $timeout, $isKept, tag: ":$name", runtime: StoreFactory::notes($dsn), credentials: $credentials), $dsn->hasSlots() ? '{:' . $name . '}' : $name);
     }
 
     private static function sqlite(Dsn $dsn, string $name, bool $isFull, float $timeout, bool $isCombined): Engine

@@ -38,10 +38,7 @@ final class Engines
         if (!\is_int($replicas)) {
             throw InvalidConfiguration::wrongType('replicas', 'a whole number', $options['replicas'] ?? null);
         }
-        $credentials = $options['credentials'] ?? null;
-        if ($credentials !== null && !$credentials instanceof \Closure) {
-            throw InvalidConfiguration::wrongType('credentials', 'a closure that returns [user or null, password]', $credentials);
-        }
+        $credentials = KeepingDsn::credentials($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
             return new RedisEngine(static fn(string $name): RedisConnection => StoreFactory::redis($dsn, $timeout, tag: $name, runtime: StoreFactory::notes($dsn), credentials: $credentials), $dsn->hasSlots(), $replicas, $timeout);

@@ -18,7 +18,7 @@ use Larder\System\Failure;
 /** The options of a queue, checked; every default stands here. */
 final readonly class QueueOptions
 {
-    private const KNOWN = ['dsn', 'limit', 'attempts', 'keep', 'secret', 'synchronous', 'timeout', 'persistent'];
+    private const KNOWN = ['dsn', 'limit', 'attempts', 'keep', 'secret', 'synchronous', 'timeout', 'persistent', 'credentials'];
 
     /** Messages that may wait. */
     private const LIMIT = 1_000_000;
@@ -26,7 +26,7 @@ final readonly class QueueOptions
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
-    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep) {}
+    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep, private ?\Closure $credentials) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -51,7 +51,7 @@ final readonly class QueueOptions
             throw new NotSupported('Redis has no option "synchronous": how durable a message is says redis.conf (appendonly, appendfsync). Leave the option out.');
         }
 
-        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0);
+        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, KeepingDsn::credentials($dsn, $options));
     }
 
     public function transport(string $name): Transport
@@ -68,7 +68,9 @@ final readonly class QueueOptions
         if (\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             $dsn->needs();
 
-            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => StoreFactory::redis($dsn, $timeout, $isKept, tag: $name, runtime: StoreFactory::notes($dsn)), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
+            $credentials = $this->credentials;
+
+            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => StoreFactory::redis($dsn, $timeout, $isKept, tag: $name, runtime: StoreFactory::notes($dsn), credentials: $credentials), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
         }
 
         throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');

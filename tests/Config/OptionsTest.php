@@ -205,8 +205,8 @@ final class OptionsTest extends TestCase
         yield 'unknown option in an array' => [['dsn' => 'memory://', 'cache_only' => true], 'Did you mean "cacheOnly"?'];
         yield 'unknown option that is null' => [['nera' => null], 'Did you mean "near"?'];
         yield 'list' => [['redis://h'], 'Unknown option "0"'];
-        yield 'confirm too often' => ['redis://h?confirm=0.5', 'Write for example confirm=2'];
-        yield 'confirm in words' => ['redis://h?confirm=yes', 'Write for example confirm=2'];
+        yield 'confirm too often' => ['redis://h?confirm=0.5', '0 (off) or a number of seconds from 1 on'];
+        yield 'confirm in words' => ['redis://h?confirm=yes', '0 (off) or a number of seconds from 1 on'];
         yield 'credentials in a word' => [['dsn' => 'redis://h', 'credentials' => 'me:secret'], 'credentials'];
         yield 'cluster option' => ['redis://h?cluster=1', 'Redis Cluster'];
         yield 'sentinel option' => ['redis://h?redis_sentinel=main', 'Sentinel'];

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Redis;
 
+use Larder\System\Failure;
+
 /** Address and credentials of a Redis or Valkey server. */
 final class Endpoint
 {
@@ -15,7 +17,7 @@ final class Endpoint
      * @param ?string $user     an ACL user (Redis 6); null: the password alone
      * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
      * @param float   $timeout  seconds, above zero, for a call, connecting included: see RedisConnection::begin()
-     * @param ?\Closure(): mixed $credentials asked for [user or null, password] at each connection; null: $user and $password
+     * @param ?\Closure(): mixed $credentials asked for [user or null, password] or a password at each connection; null: $user and $password
      * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(
@@ -80,6 +82,8 @@ final class Endpoint
      * The first commands on each new connection.
      *
      * @return list<non-empty-list<string>>
+     *
+     * @throws Failure the credentials cannot be had
      */
     public function greeting(): array
     {
@@ -98,14 +102,24 @@ final class Endpoint
     /**
      * @param \Closure(): mixed $credentials
      *
-     * @return array{?string, ?string} user and password
+     * @return array{?string, string} user and password
+     *
+     * @throws Failure
      */
     private function ask(\Closure $credentials): array
     {
-        $told = $credentials();
+        try {
+            $told = $credentials();
+        } catch (\Throwable $error) {
+            // Its message may tell a secret.
+            throw Failure::because($this->title(), 'the closure of the option "credentials" threw ' . $error::class . ' in ' . $error->getFile() . ' on line ' . $error->getLine());
+        }
         [$user, $password] = \is_array($told) ? \array_values($told) + [null, null] : [null, $told];
-        $this->given = \is_string($password) ? $password : null;
+        if (!\is_string($password) || ($user !== null && !\is_string($user))) {
+            throw Failure::because($this->title(), 'the closure of the option "credentials" must return [user or null, password] or a password, not ' . (\is_array($told) ? 'an array of ' . \implode(' and ', \array_map(\get_debug_type(...), \array_slice($told, 0, 3))) : \get_debug_type($told)));
+        }
+        $this->given = $password;
 
-        return [\is_string($user) && $user !== '' ? $user : null, $this->given];
+        return [$user === '' ? null : $user, $password];
     }
 }

@@ -364,11 +364,12 @@ abstract class RedisConnection
         if (\str_contains($error, 'unknown command')) {
             // The server repeats the arguments: of EVAL that is a whole script.
             $error = \explode(', with args', $error)[0];
-            $kind = 'unknown';
+            $kind = \str_contains($error, 'SENTINEL') ? 'sentinel' : 'unknown';
         }
         $advice = match ($kind) {
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'unknown' => '; remove its rename-command from the server\'s configuration',
+            'sentinel' => '; this is no sentinel, name the port where one listens (usually 26379)',
             'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
