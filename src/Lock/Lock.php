@@ -14,7 +14,7 @@ final class Lock
 {
     /**
      * @param string $owner hand it to another process, which holds the lock by it: Locks::held()
-     * @param int    $fence grows with each grant of any lock of these Locks
+     * @param int    $fence grows with each grant of this name. Over Redis it may repeat where a fail-over lost grants: see `replicas`
      */
     public function __construct(
         private readonly Engine $engine,
@@ -32,7 +32,7 @@ final class Lock
      *
      * @return bool false: it has ended, and may be somebody else's
      *
-     * @throws LockFailure
+     * @throws LockFailure also where `replicas` were not reached: it may then end when it would have ended before
      */
     public function refresh(?float $ttl = null): bool
     {
@@ -56,11 +56,12 @@ final class Lock
     }
 
     /**
-     * Lets the lock outlive this process, for another one that gets its owner's text.
+     * Lets the lock outlive this process, for another one that gets its owner's text. It ends by release() or at its end, and
+     * not with the process that takes it over. Its life begins anew.
      *
      * @return bool false: it has ended
      *
-     * @throws LockFailure
+     * @throws LockFailure as refresh()
      */
     public function handOver(): bool
     {

@@ -34,7 +34,7 @@ final class Locks
      * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…,
      *                                            predis://…), or an array with "dsn" and options: `timeout` (seconds that a call
      *                                            waits for other processes or for the server; 5), `replicas` (Redis: so many must
-     *                                            have a grant before it counts; 0), `credentials` (a closure, see docs/several-servers.md)
+     *                                            have a grant before it counts; 0), `credentials` (of redis://: a closure, see docs/several-servers.md)
      *
      * @throws InvalidConfiguration
      * @throws WrongUser   the directory belongs to another user
@@ -50,7 +50,7 @@ final class Locks
      *
      * @param float $ttl seconds until it ends by itself, at least 0.001
      *
-     * @return ?Lock null: somebody holds it, or `replicas` were not reached
+     * @return ?Lock null: somebody holds it, or `replicas` were not reached, or it took longer than $ttl
      *
      * @throws LockFailure
      * @throws \InvalidArgumentException the name is empty or too long, or $ttl is not above zero
@@ -60,7 +60,12 @@ final class Locks
         $life = self::milliseconds($ttl);
         $owner = \bin2hex(\random_bytes(16));
         $process = ProcessId::current();
+        $start = \hrtime(true);
         $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
+        if ($fence !== null && \hrtime(true) - $start >= $life * 1_000_000 && $this->engine->fence($name, $owner) === null) {
+            // It took longer than the lock lives.
+            return null;
+        }
 
         return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
     }
@@ -106,7 +111,7 @@ final class Locks
     /**
      * Releases every lock, whoever holds it.
      *
-     * @throws LockFailure
+     * @throws LockFailure also in a cluster, where nothing lists the locks of all nodes
      */
     public function clear(): void
     {

@@ -8,8 +8,8 @@ use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
 /**
- * Locks in Redis or Valkey: `larder:lock:{name}` holds the owner and the fencing number and expires with the lock, and
- * `larder:lock:{name}:fence` counts the grants and stays.
+ * Locks in Redis or Valkey: `larder:lock:{:name}` holds the owner and the fencing number and expires with the lock, and
+ * `larder:lock:{:name}:fence` counts the grants of that name and stays.
  */
 final class RedisEngine implements Engine
 {
@@ -57,18 +57,24 @@ final class RedisEngine implements Engine
             $this->run($name, self::HELD, $owner, '0');
             throw new LockFailure('This Redis evicts keys when its memory is full, and a lock must stay. Set its maxmemory-policy to noeviction, or use another server.');
         }
-        if ($this->replicas > 0 && $this->call($name, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) < $this->replicas) {
-            $this->run($name, self::HELD, $owner, '0');
-
-            return null;
+        $isCopied = false;
+        try {
+            $isCopied = $this->isCopied($name);
+        } finally {
+            $isCopied || $this->run($name, self::HELD, $owner, '0');
         }
 
-        return $fence;
+        return $isCopied ? $fence : null;
     }
 
     public function refresh(string $name, string $owner, int $life, string $process): ?int
     {
-        return $this->run($name, self::HELD, $owner, (string) $life) ?: null;
+        $fence = $this->run($name, self::HELD, $owner, (string) $life) ?: null;
+        if ($fence !== null && !$this->isCopied($name)) {
+            throw new LockFailure("Fewer than $this->replicas replicas have the lock's new end. It may end when it would have ended before.");
+        }
+
+        return $fence;
     }
 
     public function release(string $name, string $owner): bool
@@ -88,11 +94,17 @@ final class RedisEngine implements Engine
         }
         $cursor = '0';
         do {
-            $page = $this->call('', ['SCAN', $cursor, 'MATCH', self::PREFIX . '{*}', 'COUNT', '500']);
+            $page = $this->call('', ['SCAN', $cursor, 'MATCH', self::PREFIX . '{:*}', 'COUNT', '500']);
             $cursor = \is_array($page) && \is_string($page[0] ?? null) ? $page[0] : '0';
             $names = \array_values(\array_filter(\is_array($page) && \is_array($page[1] ?? null) ? $page[1] : [], \is_string(...)));
             $names === [] || $this->call('', ['UNLINK', ...$names]);
         } while ($cursor !== '0');
+    }
+
+    /** Whether enough replicas have what this connection has written. */
+    private function isCopied(string $name): bool
+    {
+        return $this->replicas === 0 || $this->call($name, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) >= $this->replicas;
     }
 
     /** Whether the server evicts keys; asked where a name's count of grants begins, as one does that was evicted. */
@@ -105,7 +117,7 @@ final class RedisEngine implements Engine
 
     private function run(string $name, string $script, string $owner, string $life): int
     {
-        $lock = self::PREFIX . '{' . $name . '}';
+        $lock = self::PREFIX . '{:' . $name . '}';
         $arguments = ['2', $lock, "$lock:fence", $owner, $life];
         $reply = $this->call($name, ['EVALSHA', \sha1($script), ...$arguments]) ?? $this->call($name, ['EVAL', $script, ...$arguments]);
 
@@ -135,7 +147,7 @@ final class RedisEngine implements Engine
      */
     private function with(string $name, \Closure $work): mixed
     {
-        $connection = $this->connections[$this->hasSlots ? $name : ''] ??= ($this->connect)($name);
+        $connection = $this->connections[$this->hasSlots ? $name : ''] ??= ($this->connect)(":$name");
         $connection->begin();
         try {
             return $work($connection);

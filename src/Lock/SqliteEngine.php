@@ -60,7 +60,7 @@ final class SqliteEngine implements Engine
     public function refresh(string $name, string $owner, int $life, string $process): ?int
     {
         return $this->transaction(function (SqliteConnection $connection) use ($name, $owner, $life, $process): ?int {
-            [$there, $fence] = $this->holder($connection, $name) ?? ['', 0];
+            [$there, $fence] = $this->holder($connection, $name) ?? [null, 0];
             if ($there !== $owner) {
                 return null;
             }
@@ -73,7 +73,7 @@ final class SqliteEngine implements Engine
     public function release(string $name, string $owner): bool
     {
         return $this->transaction(function (SqliteConnection $connection) use ($name, $owner): bool {
-            $isOwned = ($this->holder($connection, $name)[0] ?? '') === $owner;
+            $isOwned = ($this->holder($connection, $name)[0] ?? null) === $owner;
             $isOwned && self::rows($connection, 'DELETE FROM lock WHERE name = :name', ['name' => $name]);
 
             return $isOwned;
@@ -83,7 +83,7 @@ final class SqliteEngine implements Engine
     public function fence(string $name, string $owner): ?int
     {
         return $this->attempt(function () use ($name, $owner): ?int {
-            [$there, $fence] = $this->holder($this->database->connection(), $name) ?? ['', 0];
+            [$there, $fence] = $this->holder($this->database->connection(), $name) ?? [null, 0];
 
             return $there === $owner ? $fence : null;
         });

@@ -66,6 +66,8 @@ abstract class LocksRules extends TestCase
         self::assertSame($lock->fence, $there->fence);
         self::assertNull($this->open()->held('job', 'another'));
         self::assertNull($this->open()->held('none', $lock->owner));
+        self::assertNull($this->open()->held('job', ''));
+        self::assertNull($this->open()->held('none', ''), 'nobody holds it');
         self::assertTrue($there->refresh());
         self::assertTrue($there->release());
         self::assertFalse($lock->isOwned());
@@ -74,7 +76,7 @@ abstract class LocksRules extends TestCase
     public function testNamesMayHaveAnyBytes(): void
     {
         $locks = $this->open();
-        $names = ["\0", "a\0b", "a\0", 'a', 'A', '0', 'a ', "\xff", '{x}', '}', \str_repeat('n', Locks::LONGEST_NAME)];
+        $names = ["\0", "a\0b", "a\0", 'a', 'A', '0', 'a ', "\xff", '{x}', '}', '}}', '}{x}', \str_repeat('n', Locks::LONGEST_NAME)];
         foreach ($names as $name) {
             self::assertNotNull($locks->acquire($name), \bin2hex($name));
         }

@@ -162,6 +162,14 @@ final class RedisClusterTest extends TestCase
         }
         foreach (\array_keys($queues) as $name) {
             $this->cluster->move($name);
+            $this->cluster->move(":$name");
+        }
+        // The braces say what decides the slot (redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec, "Hash tags").
+        foreach (['}', '{', '{}', '}}', '}x', '{}x', '{a}b', "\0"] as $name) {
+            self::assertNotNull($locks->acquire($name), $name);
+            self::assertNull(Locks::open($this->cluster->dsn())->acquire($name), $name);
+            self::assertSame(1, Counter::open($this->cluster->dsn(), $name)->add(), $name);
+            self::assertSame(2, Counter::open($this->cluster->dsn(), $name)->add(), $name);
         }
         foreach (['mail', 'pictures', 'orders', 'x'] as $name) {
             $queues[$name]->push('another');
