@@ -8,7 +8,9 @@ use Larder\Driver\Redis\ClusterPrimary;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Driver\Redis\PredisConnection;
+use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\SentinelPrimary;
+use Larder\Driver\Redis\Shards;
 use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\MemoryStore;
@@ -141,6 +143,15 @@ final class StoreFactory
         }
 
         return new PredisConnection($endpoint, $primary);
+    }
+
+    /**
+     * @param float              $timeout     seconds for a call
+     * @param ?\Closure(): mixed $credentials see Options
+     */
+    public static function shards(Dsn $dsn, float $timeout, ?\Closure $credentials): Shards
+    {
+        return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $timeout, tag: $tag, runtime: self::notes($dsn), credentials: $credentials), $dsn->hasSlots());
     }
 
     /**

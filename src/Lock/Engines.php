@@ -10,7 +10,6 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
-use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 use Larder\System\WrongUser;
 
@@ -41,7 +40,7 @@ final class Engines
         $credentials = KeepingDsn::credentials($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
-            return new RedisEngine(static fn(string $name): RedisConnection => StoreFactory::redis($dsn, $timeout, tag: $name, runtime: StoreFactory::notes($dsn), credentials: $credentials), $dsn->hasSlots(), $replicas, $timeout);
+            return new RedisEngine(StoreFactory::shards($dsn, $timeout, $credentials), $replicas, $timeout);
         }
         if ($replicas > 0) {
             throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');

@@ -111,7 +111,7 @@ final class Locks
     /**
      * Releases every lock, whoever holds it.
      *
-     * @throws LockFailure also in a cluster, where nothing lists the locks of all nodes
+     * @throws LockFailure
      */
     public function clear(): void
     {

@@ -5,17 +5,19 @@ declare(strict_types=1);
 namespace Larder\Lock;
 
 use Larder\Driver\Redis\RedisConnection;
+use Larder\Driver\Redis\Shards;
 use Larder\System\Failure;
 
 /**
- * Locks in Redis or Valkey: `larder:lock:{:name}` holds the owner and the fencing number and expires with the lock, and
- * `larder:lock:{:name}:fence` counts the grants of that name and stays.
+ * Locks in Redis or Valkey: `larder:lock:{shard}:name` holds the owner and the fencing number and expires with the lock, and
+ * `larder:fence:{shard}` counts the grants of a shard and stays.
  */
 final class RedisEngine implements Engine
 {
-    private const PREFIX = 'larder:lock:';
+    private const LOCK = 'larder:lock:';
+    private const FENCE = 'larder:fence:';
 
-    /** KEYS: lock, its count of grants. ARGV: owner, milliseconds. Gives the fencing number, 0 if somebody holds it. */
+    /** KEYS: lock, the count of grants. ARGV: owner, milliseconds. Gives the fencing number, 0 if somebody holds it. */
     private const ACQUIRE = <<<'LUA'
         if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
         local fence = redis.call('INCR', KEYS[2])
@@ -23,7 +25,7 @@ final class RedisEngine implements Engine
         return fence
         LUA;
 
-    /** The same; only if it is this owner's. Milliseconds 0: releases it. '': only asks. */
+    /** The same keys; only if it is this owner's. Milliseconds 0: releases it. '': only asks. */
     private const HELD = <<<'LUA'
         local there = redis.call('GET', KEYS[1]) or ''
         if string.sub(there, 1, #ARGV[1] + 1) ~= ARGV[1] .. ' ' then return 0 end
@@ -31,35 +33,27 @@ final class RedisEngine implements Engine
         return tonumber(string.sub(there, #ARGV[1] + 2))
         LUA;
 
-    /** @var array<string, RedisConnection> by name, where each is in a slot of its own; else one, by '' */
-    private array $connections = [];
-
     /**
-     * @param \Closure(string): RedisConnection $connect  gives the connection for a name
-     * @param bool                              $hasSlots whether names may lie on different servers
-     * @param int                               $replicas so many must have a grant before it counts
-     * @param float                             $timeout  seconds that they may take
+     * @param int   $replicas so many must have a grant before it counts
+     * @param float $timeout  seconds that they may take
      */
-    public function __construct(
-        private readonly \Closure $connect,
-        private readonly bool $hasSlots,
-        private readonly int $replicas,
-        private readonly float $timeout,
-    ) {}
+    public function __construct(private readonly Shards $shards, private readonly int $replicas, private readonly float $timeout) {}
 
     public function acquire(string $name, string $owner, int $life, string $process): ?int
     {
+        $tag = Shards::tag($name);
         $fence = $this->run($name, self::ACQUIRE, $owner, (string) $life);
         if ($fence === 0) {
             return null;
         }
-        if ($fence === 1 && $this->mayForget($name)) {
-            $this->run($name, self::HELD, $owner, '0');
-            throw new LockFailure('This Redis evicts keys when its memory is full, and a lock must stay. Set its maxmemory-policy to noeviction, or use another server.');
-        }
         $isCopied = false;
         try {
-            $isCopied = $this->isCopied($name);
+            // A count begins where the one before was evicted.
+            if ($fence === 1 && $this->with($tag, static fn(RedisConnection $connection): bool => $connection->evicts())) {
+                $this->call($tag, ['DEL', self::FENCE . $tag]);
+                throw new LockFailure('This Redis evicts keys when its memory is full, and a lock must stay. Set its maxmemory-policy to noeviction, or use another server.');
+            }
+            $isCopied = $this->isCopied($tag);
         } finally {
             $isCopied || $this->run($name, self::HELD, $owner, '0');
         }
@@ -70,7 +64,7 @@ final class RedisEngine implements Engine
     public function refresh(string $name, string $owner, int $life, string $process): ?int
     {
         $fence = $this->run($name, self::HELD, $owner, (string) $life) ?: null;
-        if ($fence !== null && !$this->isCopied($name)) {
+        if ($fence !== null && !$this->isCopied(Shards::tag($name))) {
             throw new LockFailure("Fewer than $this->replicas replicas have the lock's new end. It may end when it would have ended before.");
         }
 
@@ -89,37 +83,28 @@ final class RedisEngine implements Engine
 
     public function clear(): void
     {
-        if ($this->hasSlots) {
-            throw new LockFailure('In a cluster locks lie on all nodes, and nothing lists them. Release them one by one.');
+        foreach ($this->shards->tags() as $tag => $pattern) {
+            $cursor = '0';
+            do {
+                $page = $this->call($tag, ['SCAN', $cursor, 'MATCH', self::LOCK . "$pattern:*", 'COUNT', '1000']);
+                $cursor = \is_array($page) && \is_string($page[0] ?? null) ? $page[0] : '0';
+                $names = \array_values(\array_filter(\is_array($page) && \is_array($page[1] ?? null) ? $page[1] : [], \is_string(...)));
+                $names === [] || $this->call($tag, ['UNLINK', ...$names]);
+            } while ($cursor !== '0');
         }
-        $cursor = '0';
-        do {
-            $page = $this->call('', ['SCAN', $cursor, 'MATCH', self::PREFIX . '{:*}', 'COUNT', '500']);
-            $cursor = \is_array($page) && \is_string($page[0] ?? null) ? $page[0] : '0';
-            $names = \array_values(\array_filter(\is_array($page) && \is_array($page[1] ?? null) ? $page[1] : [], \is_string(...)));
-            $names === [] || $this->call('', ['UNLINK', ...$names]);
-        } while ($cursor !== '0');
     }
 
     /** Whether enough replicas have what this connection has written. */
-    private function isCopied(string $name): bool
+    private function isCopied(string $tag): bool
     {
-        return $this->replicas === 0 || $this->call($name, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) >= $this->replicas;
-    }
-
-    /** Whether the server evicts keys; asked where a name's count of grants begins, as one does that was evicted. */
-    private function mayForget(string $name): bool
-    {
-        $memory = $this->with($name, static fn(RedisConnection $connection): array => $connection->info('memory'));
-
-        return ($memory['maxmemory'] ?? '0') !== '0' && ($memory['maxmemory_policy'] ?? '') !== 'noeviction';
+        return $this->replicas === 0 || $this->call($tag, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) >= $this->replicas;
     }
 
     private function run(string $name, string $script, string $owner, string $life): int
     {
-        $lock = self::PREFIX . '{:' . $name . '}';
-        $arguments = ['2', $lock, "$lock:fence", $owner, $life];
-        $reply = $this->call($name, ['EVALSHA', \sha1($script), ...$arguments]) ?? $this->call($name, ['EVAL', $script, ...$arguments]);
+        $tag = Shards::tag($name);
+        $arguments = ['2', self::LOCK . "$tag:$name", self::FENCE . $tag, $owner, $life];
+        $reply = $this->call($tag, ['EVALSHA', \sha1($script), ...$arguments]) ?? $this->call($tag, ['EVAL', $script, ...$arguments]);
 
         return \is_int($reply) ? $reply : 0;
     }
@@ -131,9 +116,9 @@ final class RedisEngine implements Engine
      *
      * @throws LockFailure
      */
-    private function call(string $name, array $command): mixed
+    private function call(string $tag, array $command): mixed
     {
-        return $this->with($name, static fn(RedisConnection $connection): mixed => $connection->call([$command])[0]);
+        return $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->call([$command])[0]);
     }
 
     /**
@@ -145,9 +130,9 @@ final class RedisEngine implements Engine
      *
      * @throws LockFailure
      */
-    private function with(string $name, \Closure $work): mixed
+    private function with(string $tag, \Closure $work): mixed
     {
-        $connection = $this->connections[$this->hasSlots ? $name : ''] ??= ($this->connect)(":$name");
+        $connection = $this->shards->connection($tag);
         $connection->begin();
         try {
             return $work($connection);

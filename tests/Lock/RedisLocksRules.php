@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Lock;
 
+use Larder\Driver\Redis\Shards;
 use Larder\Lock\LockFailure;
 use Larder\Lock\Locks;
 use Larder\Tests\Support\Process;
@@ -41,11 +42,13 @@ abstract class RedisLocksRules extends LocksRules
     public function testAServerThatEvictsIsRefused(): void
     {
         $this->server = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
-        try {
-            $this->open()->acquire('k');
-            self::fail('It would forget.');
-        } catch (LockFailure $failure) {
-            self::assertStringContainsString('maxmemory-policy', $failure->getMessage());
+        for ($i = 0; $i < 2; $i++) {
+            try {
+                $this->open()->acquire('k');
+                self::fail('It would forget.');
+            } catch (LockFailure $failure) {
+                self::assertStringContainsString('maxmemory-policy', $failure->getMessage());
+            }
         }
     }
 
@@ -61,7 +64,7 @@ abstract class RedisLocksRules extends LocksRules
         Wait::until(static function () use ($locks, &$lock): bool {
             return ($lock = $locks->acquire('l')) !== null;
         }, 'the grant');
-        self::assertSame(1, $replica->command('EXISTS', 'larder:lock:{:l}'));
+        self::assertSame(1, $replica->command('EXISTS', 'larder:lock:' . Shards::tag('l') . ':l'));
     }
 
     // Seen to fail: RedisEngine::refresh() without isCopied().

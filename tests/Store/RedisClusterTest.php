@@ -6,6 +6,7 @@ namespace Larder\Tests\Store;
 
 use Larder\Cache;
 use Larder\Counter;
+use Larder\Driver\Redis\Shards;
 use Larder\Lock\Locks;
 use Larder\Queue\Queue;
 use Larder\Tests\Faults\Lines;
@@ -162,7 +163,20 @@ final class RedisClusterTest extends TestCase
         }
         foreach (\array_keys($queues) as $name) {
             $this->cluster->move($name);
-            $this->cluster->move(":$name");
+        }
+        $this->cluster->move(':mail');
+        $this->cluster->move(\substr(Shards::tag('mail'), 1, -1));
+        // Many names need few connections.
+        for ($i = 0; $i < 100; $i++) {
+            self::assertNotNull($locks->acquire("many $i"));
+        }
+        foreach ($this->cluster->nodes as $node) {
+            self::assertLessThan(60, self::number($node, 'clients', 'connected_clients'));
+        }
+        $locks->clear();
+        self::assertNotNull($locks->acquire('many 1'));
+        foreach ($queues as $name => $_) {
+            $held[$name] = $locks->acquire($name);
         }
         // The braces say what decides the slot (redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec, "Hash tags").
         foreach (['}', '{', '{}', '}}', '}x', '{}x', '{a}b', "\0"] as $name) {

@@ -85,8 +85,8 @@ final class RedisCluster
     {
         $from = $this->owner($tag);
         $to = null;
-        foreach ($this->nodes as $node) {
-            if ($node !== $from && $node->isRunning() && \str_contains((string) $node->command('INFO', 'replication'), 'role:master')) {
+        foreach ($this->running() as $node) {
+            if ($node !== $from && \str_contains((string) $node->command('INFO', 'replication'), 'role:master')) {
                 $to = $node;
             }
         }
@@ -98,9 +98,22 @@ final class RedisCluster
         while (($keys = (array) $from->command('CLUSTER', 'GETKEYSINSLOT', $slot, '1000')) !== []) {
             $from->command('MIGRATE', '127.0.0.1', (string) $to->port, '', '0', '5000', 'KEYS', ...\array_map(self::text(...), $keys));
         }
+        // The new owner's epoch must be above all that it has not heard of yet, or it takes the last word of the old one for newer.
+        Wait::until(fn(): bool => \count(\array_unique(\array_map(self::epoch(...), $this->running()))) === 1, 'the nodes to have one epoch');
         foreach ([$to, $from] as $node) {
             $node->command('CLUSTER', 'SETSLOT', $slot, 'NODE', $target);
         }
+    }
+
+    /** @return list<RedisServer> */
+    private function running(): array
+    {
+        return \array_values(\array_filter($this->nodes, static fn(RedisServer $node): bool => $node->isRunning()));
+    }
+
+    private static function epoch(RedisServer $node): string
+    {
+        return \preg_match('/^cluster_current_epoch:\d+/m', self::text($node->command('CLUSTER', 'INFO')), $found) === 1 ? $found[0] : '';
     }
 
     public function stop(): void

@@ -28,6 +28,9 @@ abstract class RedisConnection
      */
     private const IDLE = 1_000_000_000;
 
+    /** Servers that a call is sent to, each by the one before. */
+    private const HOPS = 3;
+
     /**
      * @var list<?object> the parent's library objects, kept so that no destructor ends the parent's session
      * @phpstan-ignore property.onlyWritten
@@ -220,13 +223,16 @@ abstract class RedisConnection
      */
     final public function call(array $commands, int $attempts = 0): array
     {
-        $this->ready();
-        try {
-            return $this->run($commands, $attempts);
-        } catch (Moved) {
+        for ($hop = 1; ; $hop++) {
             $this->ready();
-
-            return $this->run($commands, $attempts);
+            try {
+                return $this->run($commands, $attempts);
+            } catch (Moved $moved) {
+                // A node that has not heard of the last move yet names the one before.
+                if ($hop === self::HOPS) {
+                    throw $moved;
+                }
+            }
         }
     }
 
@@ -243,6 +249,18 @@ abstract class RedisConnection
         \preg_match_all('/^(\w+):([^\r\n]*)/m', \is_string($text) ? $text : '', $found);
 
         return \array_combine($found[1], $found[2]);
+    }
+
+    /**
+     * Whether the server evicts keys when its memory is full, also such as expire only.
+     *
+     * @throws Failure
+     */
+    final public function evicts(): bool
+    {
+        $memory = $this->info('memory');
+
+        return ($memory['maxmemory'] ?? '0') !== '0' && ($memory['maxmemory_policy'] ?? '') !== 'noeviction';
     }
 
     /**
