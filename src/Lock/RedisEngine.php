@@ -49,7 +49,7 @@ final class RedisEngine implements Engine
         $isCopied = false;
         try {
             // A count begins where the one before was evicted.
-            if ($fence === 1 && $this->with($tag, static fn(RedisConnection $connection): bool => $connection->evicts())) {
+            if ($fence === 1 && RedisConnection::evicts($this->call($tag, ['INFO', 'memory']))) {
                 $this->call($tag, ['DEL', self::FENCE . $tag]);
                 throw new LockFailure('This Redis evicts keys when its memory is full, and a lock must stay. Set its maxmemory-policy to noeviction, or use another server.');
             }
@@ -118,24 +118,10 @@ final class RedisEngine implements Engine
      */
     private function call(string $tag, array $command): mixed
     {
-        return $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->call([$command])[0]);
-    }
-
-    /**
-     * @template T
-     *
-     * @param \Closure(RedisConnection): T $work
-     *
-     * @return T
-     *
-     * @throws LockFailure
-     */
-    private function with(string $tag, \Closure $work): mixed
-    {
         $connection = $this->shards->connection($tag);
         $connection->begin();
         try {
-            return $work($connection);
+            return $connection->call([$command])[0];
         } catch (Failure $failure) {
             throw new LockFailure($failure->getMessage(), 0, $failure);
         }

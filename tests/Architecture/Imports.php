@@ -36,8 +36,9 @@ final class Imports
         'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Request', 'Near'],
         'Counter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         'Lock' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
-        // Cache, the front door, and Counter.
-        '' => ['System', 'Codec', 'Request', 'Near', 'Config', 'Counter'],
+        'RateLimiter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
+        // Cache, the front door, Counter and RateLimiter.
+        '' => ['System', 'Codec', 'Request', 'Near', 'Config', 'Counter', 'RateLimiter'],
         'Psr' => ['System', 'Codec', ''],
         'Page\Http' => [],
         'Page\Files' => ['System', 'Config', ''],

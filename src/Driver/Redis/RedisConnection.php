@@ -245,7 +245,16 @@ abstract class RedisConnection
      */
     final public function info(string $section): array
     {
-        $text = $this->call([['INFO', $section]])[0];
+        return self::fields($this->call([['INFO', $section]])[0]);
+    }
+
+    /**
+     * @param mixed $text what INFO answers
+     *
+     * @return array<string, string> by field
+     */
+    private static function fields(mixed $text): array
+    {
         \preg_match_all('/^(\w+):([^\r\n]*)/m', \is_string($text) ? $text : '', $found);
 
         return \array_combine($found[1], $found[2]);
@@ -254,11 +263,11 @@ abstract class RedisConnection
     /**
      * Whether the server evicts keys when its memory is full, also such as expire only.
      *
-     * @throws Failure
+     * @param mixed $told what INFO answers about its memory
      */
-    final public function evicts(): bool
+    final public static function evicts(mixed $told): bool
     {
-        $memory = $this->info('memory');
+        $memory = self::fields($told);
 
         return ($memory['maxmemory'] ?? '0') !== '0' && ($memory['maxmemory_policy'] ?? '') !== 'noeviction';
     }

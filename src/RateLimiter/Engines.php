@@ -1,0 +1,50 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\RateLimiter;
+
+use Larder\Config\Directory;
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\KeepingDsn;
+use Larder\Config\Options;
+use Larder\Config\StoreFactory;
+use Larder\System\Failure;
+use Larder\System\WrongUser;
+
+/** Makes the engine that a DSN and options name; every default of rate limits stands here. */
+final class Engines
+{
+    private const KNOWN = ['dsn', 'timeout', 'credentials'];
+
+    /** Seconds. */
+    private const TIMEOUT = 5.0;
+
+    /**
+     * @param string|array<array-key, mixed> $source
+     *
+     * @throws InvalidConfiguration|WrongUser|RateLimiterFailure
+     */
+    public static function make(#[\SensitiveParameter] string|array $source): Engine
+    {
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/limits', isNamed: false);
+        if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
+            throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold rate limits, because it may forget. Write sqlite:///directory or redis://host.");
+        }
+        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $credentials = KeepingDsn::credentials($dsn, $options);
+        $dsn->needs();
+        if ($dsn->scheme !== 'sqlite') {
+            return new RedisEngine(StoreFactory::shards($dsn, $timeout, $credentials));
+        }
+        $directory = $dsn->path === '' ? Directory::default() . '/limits' : $dsn->path;
+        try {
+            Directory::prepare($directory);
+        } catch (Failure $failure) {
+            throw new RateLimiterFailure($failure->getMessage(), 0, $failure);
+        }
+
+        return new SqliteEngine($directory, $timeout);
+    }
+}

@@ -1,0 +1,14 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\RateLimiter;
+
+use Larder\RateLimiter\RedisEngine;
+use PHPUnit\Framework\Attributes\CoversClass;
+
+#[CoversClass(RedisEngine::class)]
+final class PredisRateLimiterTest extends RedisRateLimiterRules
+{
+    protected const SCHEME = 'predis';
+}
