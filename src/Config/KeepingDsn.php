@@ -4,12 +4,18 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\Driver\Redis\RedisConnection;
+use Larder\Driver\Redis\Shards;
+
 /** Reads the DSN and the options of what must not forget: queues, counters and locks. */
 final class KeepingDsn
 {
+    /** Options of all of them. */
+    private const KNOWN = ['dsn', 'timeout', 'credentials', 'persist'];
+
     /**
      * @param string|array<array-key, mixed> $source  a DSN, or an array with "dsn" and options; those of the DSN's query are added
-     * @param list<string>                   $known   options
+     * @param list<string>                   $known   options besides those of all
      * @param string                         $example a DSN for messages
      * @param bool                           $isNamed whether sqlite:// must name its directory
      *
@@ -29,28 +35,49 @@ final class KeepingDsn
             throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example ' . $example);
         }
         foreach ($options += $dsn->query as $option => $_) {
-            if (!\in_array($option, $known, true)) {
-                throw InvalidConfiguration::unknownOption((string) $option, $known);
+            if (!\in_array($option, [...$known, ...self::KNOWN], true)) {
+                throw InvalidConfiguration::unknownOption((string) $option, [...$known, ...self::KNOWN]);
             }
         }
+
+        if (self::credentials($options) !== null && $dsn->scheme === 'sqlite') {
+            throw new InvalidConfiguration('The option "credentials" is for redis://. Leave it out: SQLite asks for none.');
+        }
+        // SQLite keeps what it has acknowledged in any case.
+        isset($options['persist']) && Options::choice('persist', $options['persist'], ['required' => '']);
 
         return [$dsn, $options];
     }
 
     /**
-     * The option "credentials".
+     * A connection as the options want it.
      *
-     * @param array<array-key, mixed> $options
-     *
-     * @throws InvalidConfiguration
+     * @param array<array-key, mixed> $options of read()
+     * @param float                   $timeout seconds for a call
+     * @param string                  $tag     see StoreFactory::redis()
      */
-    public static function credentials(Dsn $dsn, #[\SensitiveParameter] array $options): ?\Closure
+    public static function redis(Dsn $dsn, #[\SensitiveParameter] array $options, float $timeout, string $tag, bool $isKept = false): RedisConnection
     {
-        $credentials = isset($options['credentials']) ? Options::credentials($options['credentials']) : null;
-        if ($credentials !== null && $dsn->scheme === 'sqlite') {
-            throw new InvalidConfiguration('The option "credentials" is for redis://. Leave it out: SQLite asks for none.');
-        }
+        return StoreFactory::redis($dsn, $timeout, $isKept, $tag, StoreFactory::notes($dsn), self::credentials($options), isset($options['persist']));
+    }
 
-        return $credentials;
+    /**
+     * Connections for names of any number.
+     *
+     * @param array<array-key, mixed> $options of read()
+     * @param float                   $timeout seconds for a call
+     */
+    public static function shards(Dsn $dsn, #[\SensitiveParameter] array $options, float $timeout): Shards
+    {
+        // print_r() shows what a closure has.
+        $options = \array_diff_key($options, ['dsn' => true]);
+
+        return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $options, $timeout, $tag), $dsn->hasSlots());
+    }
+
+    /** @param array<array-key, mixed> $options */
+    private static function credentials(#[\SensitiveParameter] array $options): ?\Closure
+    {
+        return isset($options['credentials']) ? Options::credentials($options['credentials']) : null;
     }
 }

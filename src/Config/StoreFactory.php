@@ -8,9 +8,7 @@ use Larder\Driver\Redis\ClusterPrimary;
 use Larder\Driver\Redis\Endpoint;
 use Larder\Driver\Redis\PhpRedisConnection;
 use Larder\Driver\Redis\PredisConnection;
-use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\SentinelPrimary;
-use Larder\Driver\Redis\Shards;
 use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\MemoryStore;
@@ -117,8 +115,9 @@ final class StoreFactory
      * @param string                 $tag         of a cluster: what stands between { and } in the names of keys
      * @param ?string                $runtime     a private directory for notes; null: none
      * @param ?\Closure(): mixed     $credentials see Options
+     * @param bool                   $persists    whether a server without an append-only file is refused
      */
-    public static function redis(Dsn $dsn, float $timeout, bool $isKept = false, string $tag = '', ?string $runtime = null, ?\Closure $credentials = null): PhpRedisConnection|PredisConnection
+    public static function redis(Dsn $dsn, float $timeout, bool $isKept = false, string $tag = '', ?string $runtime = null, ?\Closure $credentials = null, bool $persists = false): PhpRedisConnection|PredisConnection
     {
         $endpoint = new Endpoint(
             host: $dsn->host,
@@ -131,6 +130,7 @@ final class StoreFactory
             timeout: $timeout,
             isKept: $isKept,
             credentials: $credentials,
+            persists: $persists,
         );
         $primary = null;
         if ($dsn->servers !== []) {
@@ -143,15 +143,6 @@ final class StoreFactory
         }
 
         return new PredisConnection($endpoint, $primary);
-    }
-
-    /**
-     * @param float              $timeout     seconds for a call
-     * @param ?\Closure(): mixed $credentials see Options
-     */
-    public static function shards(Dsn $dsn, float $timeout, ?\Closure $credentials): Shards
-    {
-        return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $timeout, tag: $tag, runtime: self::notes($dsn), credentials: $credentials), $dsn->hasSlots());
     }
 
     /**

@@ -10,14 +10,13 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
-use Larder\Config\StoreFactory;
 use Larder\System\Failure;
 use Larder\System\WrongUser;
 
 /** Makes the engine that a DSN and options name; every default of a counter stands here. */
 final class Engines
 {
-    private const KNOWN = ['dsn', 'synchronous', 'combine', 'timeout', 'persistent', 'credentials'];
+    private const KNOWN = ['synchronous', 'combine', 'persistent'];
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -34,7 +33,6 @@ final class Engines
         $isCombined = isset($options['combine']) && Options::flag('combine', $options['combine']);
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         $isKept = isset($options['persistent']) && Options::persistent($dsn, $options['persistent']);
-        $credentials = KeepingDsn::credentials($dsn, $options);
         if ($dsn->scheme === 'sqlite') {
             return self::sqlite($dsn, $name, $isFull, $timeout, $isCombined);
         }
@@ -46,7 +44,7 @@ final class Engines
         }
         $dsn->needs();
 
-        return new RedisEngine(StoreFactory::redis($dsn, $timeout, $isKept, tag: ":$name", runtime: StoreFactory::notes($dsn), credentials: $credentials), $dsn->hasSlots() ? '{:' . $name . '}' : $name);
+        return new RedisEngine(KeepingDsn::redis($dsn, $options, $timeout, ":$name", $isKept), $dsn->hasSlots() ? '{:' . $name . '}' : $name);
     }
 
     private static function sqlite(Dsn $dsn, string $name, bool $isFull, float $timeout, bool $isCombined): Engine

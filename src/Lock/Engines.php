@@ -9,14 +9,13 @@ use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
-use Larder\Config\StoreFactory;
 use Larder\System\Failure;
 use Larder\System\WrongUser;
 
 /** Makes the engine that a DSN and options name; every default of locks stands here. */
 final class Engines
 {
-    private const KNOWN = ['dsn', 'timeout', 'replicas', 'credentials'];
+    private const KNOWN = ['replicas'];
 
     /** Seconds. */
     private const TIMEOUT = 5.0;
@@ -37,10 +36,9 @@ final class Engines
         if (!\is_int($replicas)) {
             throw InvalidConfiguration::wrongType('replicas', 'a whole number', $options['replicas'] ?? null);
         }
-        $credentials = KeepingDsn::credentials($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
-            return new RedisEngine(StoreFactory::shards($dsn, $timeout, $credentials), $replicas, $timeout);
+            return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout), $replicas, $timeout);
         }
         if ($replicas > 0) {
             throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');

@@ -11,14 +11,13 @@ use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
-use Larder\Config\StoreFactory;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
 /** The options of a queue, checked; every default stands here. */
 final readonly class QueueOptions
 {
-    private const KNOWN = ['dsn', 'limit', 'attempts', 'keep', 'secret', 'synchronous', 'timeout', 'persistent', 'credentials'];
+    private const KNOWN = ['limit', 'attempts', 'keep', 'secret', 'synchronous', 'persistent'];
 
     /** Messages that may wait. */
     private const LIMIT = 1_000_000;
@@ -26,7 +25,8 @@ final readonly class QueueOptions
     /** Seconds that a call waits for other processes, or for a server. */
     private const TIMEOUT = 5.0;
 
-    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep, private ?\Closure $credentials) {}
+    /** @param array<array-key, mixed> $options */
+    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep, private array $options) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -51,7 +51,7 @@ final readonly class QueueOptions
             throw new NotSupported('Redis has no option "synchronous": how durable a message is says redis.conf (appendonly, appendfsync). Leave the option out.');
         }
 
-        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, KeepingDsn::credentials($dsn, $options));
+        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, \array_diff_key($options, ['dsn' => true, 'secret' => true]));
     }
 
     public function transport(string $name): Transport
@@ -68,9 +68,9 @@ final readonly class QueueOptions
         if (\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             $dsn->needs();
 
-            $credentials = $this->credentials;
+            $options = $this->options;
 
-            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => StoreFactory::redis($dsn, $timeout, $isKept, tag: $name, runtime: StoreFactory::notes($dsn), credentials: $credentials), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
+            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => KeepingDsn::redis($dsn, $options, $timeout, $name, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
         }
 
         throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');

@@ -9,15 +9,12 @@ use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
-use Larder\Config\StoreFactory;
 use Larder\System\Failure;
 use Larder\System\WrongUser;
 
 /** Makes the engine that a DSN and options name; every default of rate limits stands here. */
 final class Engines
 {
-    private const KNOWN = ['dsn', 'timeout', 'credentials'];
-
     /** Seconds. */
     private const TIMEOUT = 5.0;
 
@@ -28,15 +25,14 @@ final class Engines
      */
     public static function make(#[\SensitiveParameter] string|array $source): Engine
     {
-        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/limits', isNamed: false);
+        [$dsn, $options] = KeepingDsn::read($source, [], 'sqlite:///var/lib/app/limits', isNamed: false);
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold rate limits, because it may forget. Write sqlite:///directory or redis://host.");
         }
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
-        $credentials = KeepingDsn::credentials($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
-            return new RedisEngine(StoreFactory::shards($dsn, $timeout, $credentials));
+            return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout));
         }
         $directory = $dsn->path === '' ? Directory::default() . '/limits' : $dsn->path;
         try {

@@ -8,9 +8,12 @@ use Larder\Cache;
 use Larder\Config\InvalidConfiguration;
 use Larder\Counter;
 use Larder\Counter\CounterFailure;
+use Larder\Lock\LockFailure;
 use Larder\Lock\Locks;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
+use Larder\RateLimiter;
+use Larder\RateLimiter\RateLimiterFailure;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
@@ -66,6 +69,36 @@ final class RedisCredentialsTest extends TestCase
         self::assertNull(Cache::open(['dsn' => $dsn, 'near' => 'none', 'credentials' => static fn(): string => 'hunter-2'])->get('k'));
     }
 
+    // Seen to fail: RedisConnection::connectTo() that does not look at the answer.
+    #[TestWith(['redis'])]
+    #[TestWith(['predis'])]
+    public function testAServerThatForgetsIsRefusedOnRequest(string $scheme): void
+    {
+        $source = fn(RedisServer $server): array => ['dsn' => "$scheme://:hunter-2@127.0.0.1:$server->port", 'persist' => 'required'];
+        $calls = [
+            CounterFailure::class => static fn(array $from) => Counter::open($from)->add(),
+            LockFailure::class => static fn(array $from) => Locks::open($from)->acquire('k'),
+            RateLimiterFailure::class => static fn(array $from) => RateLimiter::open($from)->fixedWindow('k', 1, 1),
+            QueueFailure::class => static fn(array $from) => Queue::open($from, 'mail')->push('x'),
+        ];
+        foreach ($calls as $class => $call) {
+            try {
+                $call($source($this->server));
+                self::fail($class);
+            } catch (CounterFailure|LockFailure|RateLimiterFailure|QueueFailure $failure) {
+                self::assertInstanceOf($class, $failure);
+                self::assertStringContainsString('set appendonly yes', $failure->getMessage());
+            }
+        }
+        $keeps = new RedisServer(config: ['requirepass' => 'hunter-2'], appendOnly: true);
+        foreach ($calls as $class => $call) {
+            self::assertNotNull($call($source($keeps)), $class);
+        }
+        $this->expectException(InvalidConfiguration::class);
+        $this->expectExceptionMessage('persist');
+        Locks::open(['dsn' => 'redis://h', 'persist' => 'yes']);
+    }
+
     public function testQueuesCountersAndLocksTakeThem(): void
     {
         $dsn = "redis://127.0.0.1:{$this->server->port}";
@@ -75,6 +108,11 @@ final class RedisCredentialsTest extends TestCase
         self::assertNotNull(Locks::open($good)->acquire('k'));
         Queue::open($good, 'mail')->push('x');
         self::assertSame('x', Queue::open($good, 'mail')->pop()?->body);
+        foreach ([$good, ['dsn' => "redis://default:hunter-2@127.0.0.1:{$this->server->port}"]] as $from) {
+            foreach ([Counter::open($from), Locks::open($from), RateLimiter::open($from), Queue::open(['secret' => 'hunter-3'] + $from, 'mail')] as $object) {
+                self::assertStringNotContainsString('hunter', \print_r($object, true), $object::class);
+            }
+        }
         $bad = $source(static fn(): array => []);
         foreach ([CounterFailure::class => static fn() => Counter::open($bad)->add(), QueueFailure::class => static fn() => Queue::open($bad, 'mail')->push('x')] as $class => $call) {
             try {

@@ -21,7 +21,7 @@ final class RedisPrimary
         }
         try {
             $connection = StoreFactory::redis($dsn, \max(1.0, $place->options->timeout), tag: $place->options->prefix, credentials: $place->options->credentials);
-            [$replication, $memory] = [$connection->info('replication'), $connection->info('memory')];
+            [$replication, $memory, $persistence] = [$connection->info('replication'), $connection->info('memory'), $connection->info('persistence')];
             $connection->close();
         } catch (Failure) {
             return null;
@@ -35,6 +35,10 @@ final class RedisPrimary
         $replicas = (int) ($replication['connected_slaves'] ?? 0);
         $policy = $memory['maxmemory_policy'] ?? '';
         $text = $replicas . ($replicas === 1 ? ' replica' : ' replicas') . ', maxmemory ' . (($memory['maxmemory_human'] ?? '') ?: '0B') . ($policy === '' ? '' : " ($policy)");
+        if (($persistence['aof_enabled'] ?? '1') !== '1') {
+            // A cache may begin anew.
+            $text .= ', no append-only file: a queue, a counter or a lock there does not outlive a restart';
+        }
         if ($dsn->servers !== [] && !isset($replication['min_slaves_good_slaves'])) {
             return $dsn->hasSlots()
                 ? Finding::ok('redis server', "$text; a primary that is cut off answers until cluster-node-timeout")

@@ -18,6 +18,7 @@ final class Endpoint
      * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
      * @param float   $timeout  seconds, above zero, for a call, connecting included: see RedisConnection::begin()
      * @param ?\Closure(): mixed $credentials asked for [user or null, password] or a password at each connection; null: $user and $password
+     * @param bool    $persists whether a server is refused that loses what it acknowledged when it restarts
      * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(
@@ -32,6 +33,7 @@ final class Endpoint
         public readonly float $timeout = 0.25,
         public readonly bool $isKept = false,
         private readonly ?\Closure $credentials = null,
+        public readonly bool $persists = false,
     ) {}
 
     /**
@@ -41,7 +43,7 @@ final class Endpoint
      */
     public function at(string $host, int $port, ?float $timeout = null): self
     {
-        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials);
+        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials, $this->persists);
     }
 
     /** The same with other credentials, outside of any database. */

@@ -472,10 +472,16 @@ abstract class RedisConnection
         try {
             $this->start();
             $greeting = $this->open() ? [] : $this->endpoint->greeting();
+            if ($this->endpoint->persists) {
+                $greeting[] = ['INFO', 'persistence'];
+            }
             if ($greeting !== []) {
                 // Nothing limits the look-up of a name, so the call may be over its time.
                 $this->start();
-                $this->exchange($greeting, 0);
+                $replies = $this->exchange($greeting, 0);
+                if ($this->endpoint->persists && (self::fields(\end($replies))['aof_enabled'] ?? '') !== '1') {
+                    throw $this->failure('the server loses what it has acknowledged when it restarts, and persist=required was asked for; set appendonly yes there, or leave the option out');
+                }
             }
         } catch (\Throwable $e) {
             $this->close();
