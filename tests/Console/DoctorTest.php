@@ -182,8 +182,8 @@ final class DoctorTest extends TestCase
     public function testItSaysWhatARedisIs(): void
     {
         RedisServer::demand();
-        $primary = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
-        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 $primary->port", 'repl-diskless-sync-delay' => '0']);
+        $primary = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru', 'repl-diskless-sync-delay' => '0']);
+        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 $primary->port"]);
         Wait::until(static fn(): bool => \str_contains((string) $primary->command('INFO', 'replication'), 'state=online'), 'the replica');
         [, $findings] = $this->doctor('redis://' . $primary->socket);
         self::assertSame(['ok', '1 replica, maxmemory 10.00M (allkeys-lru), no append-only file: a queue, a counter or a lock there does not outlive a restart'], [$findings['redis server']['level'], $findings['redis server']['text']]);

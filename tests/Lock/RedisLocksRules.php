@@ -25,7 +25,7 @@ abstract class RedisLocksRules extends LocksRules
 
     protected function open(array $options = []): Locks
     {
-        $this->server ??= new RedisServer(appendOnly: true);
+        $this->server ??= new RedisServer(config: ['repl-diskless-sync-delay' => '0'], appendOnly: true);
 
         return Locks::open(['dsn' => static::SCHEME . '://' . $this->server->socket] + $options);
     }
@@ -58,7 +58,7 @@ abstract class RedisLocksRules extends LocksRules
         self::assertNull($locks->acquire('k'));
         self::assertNotNull($this->open()->acquire('k'), 'it was given back');
         \assert($this->server !== null);
-        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 {$this->server->port}", 'repl-diskless-sync-delay' => '0']);
+        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 {$this->server->port}"]);
         Wait::until(fn(): bool => \str_contains((string) $this->server?->command('INFO', 'replication'), 'state=online'), 'the replica');
         $lock = null;
         Wait::until(static function () use ($locks, &$lock): bool {
@@ -84,7 +84,7 @@ abstract class RedisLocksRules extends LocksRules
     {
         $locks = $this->open(['replicas' => 1, 'timeout' => 20]);
         \assert($this->server !== null);
-        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 {$this->server->port}", 'repl-diskless-sync-delay' => '0']);
+        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 {$this->server->port}"]);
         Wait::until(static fn(): bool => $locks->acquire(\bin2hex(\random_bytes(4))) !== null, 'the replica');
         $replica->pause();
         $later = new Process(['sh', '-c', 'sleep 0.5; kill -CONT ' . $replica->pid()]);
