@@ -215,8 +215,10 @@ final class Engine
                 Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'another primary', 20.0);
             } elseif ($this->sentinels !== null) {
                 $this->sentinels->ask('SENTINEL', 'FAILOVER', RedisSentinels::MASTER);
-            } else {
-                $this->cluster?->replica($old)?->command('CLUSTER', 'FAILOVER');
+            } elseif (($replica = $this->cluster?->replica($old)) !== null) {
+                $replica->command('CLUSTER', 'FAILOVER');
+                // A slot that is moved in the middle of it has two owners for a moment, whatever its user does.
+                Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'the fail-over', 5.0);
             }
         } catch (\Exception) {
             // Too early: the servers have not yet done with the one before.
