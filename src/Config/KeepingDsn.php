@@ -7,7 +7,7 @@ namespace Larder\Config;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Shards;
 
-/** Reads the DSN and the options of what must not forget: queues, counters and locks. */
+/** Reads the DSN and the options of what must not forget: queues, counters, locks, sessions and rate limits. */
 final class KeepingDsn
 {
     /** Options of all of them. */
@@ -79,5 +79,25 @@ final class KeepingDsn
     private static function credentials(#[\SensitiveParameter] array $options): ?\Closure
     {
         return isset($options['credentials']) ? Options::credentials($options['credentials']) : null;
+    }
+
+    /**
+     * The option "replicas".
+     *
+     * @param array<array-key, mixed> $options
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function replicas(Dsn $dsn, #[\SensitiveParameter] array $options): int
+    {
+        $replicas = \filter_var($options['replicas'] ?? 0, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 0, 'max_range' => 100]]);
+        if (!\is_int($replicas)) {
+            throw InvalidConfiguration::wrongType('replicas', 'a whole number', $options['replicas'] ?? null);
+        }
+        if ($replicas > 0 && $dsn->scheme === 'sqlite') {
+            throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');
+        }
+
+        return $replicas;
     }
 }

@@ -32,16 +32,10 @@ final class Engines
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold locks, because it may forget. Write sqlite:///directory or redis://host; for a lock that may vanish use Cache::add().");
         }
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
-        $replicas = \filter_var($options['replicas'] ?? 0, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 0, 'max_range' => 100]]);
-        if (!\is_int($replicas)) {
-            throw InvalidConfiguration::wrongType('replicas', 'a whole number', $options['replicas'] ?? null);
-        }
+        $replicas = KeepingDsn::replicas($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
             return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout), $replicas, $timeout);
-        }
-        if ($replicas > 0) {
-            throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');
         }
         $directory = $dsn->path === '' ? Directory::default() . '/locks' : $dsn->path;
         try {

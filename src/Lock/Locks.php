@@ -21,7 +21,7 @@ final class Locks
     /** Milliseconds. */
     private const LONGEST = 31_536_000_000;
 
-    /** Microseconds between two tries of block(). */
+    /** Microseconds between two tries of retry(). */
     private const PAUSE = 5_000;
     private const LONGEST_PAUSE = 100_000;
 
@@ -81,12 +81,28 @@ final class Locks
      */
     public function block(string $name, float $seconds, float $ttl = 30.0): ?Lock
     {
+        return self::retry(fn(): ?Lock => $this->acquire($name, $ttl), $seconds);
+    }
+
+    /**
+     * Tries again and again until there is a result or the time is over.
+     *
+     * @internal
+     *
+     * @template T of Lock|array
+     *
+     * @param \Closure(): ?T $try
+     *
+     * @return ?T
+     */
+    public static function retry(\Closure $try, float $seconds): Lock|array|null
+    {
         $end = \hrtime(true) + $seconds * 1e9;
         for ($pause = self::PAUSE; ; $pause = \min(2 * $pause, self::LONGEST_PAUSE)) {
-            $lock = $this->acquire($name, $ttl);
+            $result = $try();
             $left = (int) (($end - \hrtime(true)) / 1000);
-            if ($lock !== null || $left <= 0) {
-                return $lock;
+            if ($result !== null || $left <= 0) {
+                return $result;
             }
             Clock::pause(\min($left, \random_int($pause >> 1, $pause)));
         }

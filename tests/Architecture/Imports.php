@@ -36,6 +36,7 @@ final class Imports
         'Config' => ['System', 'Codec', 'Driver\Redis', 'Store', 'Store\File', 'Store\Memcached', 'Store\Redis', 'Store\Sqlite', 'Request', 'Near'],
         'Counter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         'Lock' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
+        'Session' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config', 'Lock'],
         'RateLimiter' => ['System', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         // Cache, the front door, Counter and RateLimiter.
         '' => ['System', 'Codec', 'Request', 'Near', 'Config', 'Counter', 'RateLimiter'],

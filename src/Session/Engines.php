@@ -1,0 +1,55 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Session;
+
+use Larder\Config\Directory;
+use Larder\Config\Dsn;
+use Larder\Config\InvalidConfiguration;
+use Larder\Config\KeepingDsn;
+use Larder\Config\Options;
+use Larder\System\Failure;
+use Larder\System\WrongUser;
+
+/** Makes the engine that a DSN and options name; every default of sessions stands here. */
+final class Engines
+{
+    private const KNOWN = ['ttl', 'lock', 'wait', 'replicas'];
+
+    /** Seconds. */
+    private const TIMEOUT = 5.0;
+    private const WAIT = 30.0;
+
+    /**
+     * @param string|array<array-key, mixed> $source
+     *
+     * @return array{Engine, float, ?float} the engine, seconds to wait for a session, and seconds that one lives (null: as PHP says)
+     *
+     * @throws InvalidConfiguration|WrongUser|SessionFailure
+     */
+    public static function make(#[\SensitiveParameter] string|array $source): array
+    {
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/sessions', isNamed: false);
+        if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
+            throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold sessions, because it may forget, and its users would be logged out. Write sqlite:///directory or redis://host.");
+        }
+        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $wait = isset($options['wait']) ? Options::seconds('wait', $options['wait'], '30') : self::WAIT;
+        $ttl = isset($options['ttl']) ? Options::seconds('ttl', $options['ttl'], '1440') : null;
+        $locks = !isset($options['lock']) || Options::flag('lock', $options['lock']);
+        $replicas = KeepingDsn::replicas($dsn, $options);
+        $dsn->needs();
+        if ($dsn->scheme !== 'sqlite') {
+            return [new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout), $locks, $replicas, $timeout), $wait, $ttl];
+        }
+        $directory = $dsn->path === '' ? Directory::default() . '/sessions' : $dsn->path;
+        try {
+            Directory::prepare($directory);
+        } catch (Failure $failure) {
+            throw new SessionFailure($failure->getMessage(), 0, $failure);
+        }
+
+        return [new SqliteEngine($directory, $timeout, $locks), $wait, $ttl];
+    }
+}

@@ -1,0 +1,27 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Session;
+
+use Larder\System\Fork;
+
+/** A session that this process has read, and may write. */
+final class Hold
+{
+    public readonly int $process;
+
+    /** Whether it was written, and its lock given back. It may be written again, as long as nobody else holds it or has written it. */
+    public bool $isWritten = false;
+
+    /** @param string $version that it has read or written */
+    public function __construct(
+        public readonly string $key,
+        public readonly string $owner,
+        public string $version,
+        #[\SensitiveParameter]
+        public string $data,
+    ) {
+        $this->process = Fork::pid();
+    }
+}

@@ -1,0 +1,15 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Session;
+
+use Larder\Session\RedisEngine;
+use PHPUnit\Framework\Attributes\CoversClass;
+
+#[CoversClass(RedisEngine::class)]
+
+final class PredisSessionTest extends RedisSessionRules
+{
+    protected const SCHEME = 'predis';
+}
