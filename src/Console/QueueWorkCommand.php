@@ -31,6 +31,7 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
         parent::configure();
         $this
             ->addOption('handler', null, InputOption::VALUE_REQUIRED, 'What is called with each body and message: a PHP file that returns a callable, Class::method, or a class with __invoke()')
+            ->addOption('schedule', null, InputOption::VALUE_REQUIRED, 'A PHP file that returns a function, which gets a Larder\Queue\Schedule and adds what is to be pushed regularly')
             ->addOption('processes', 'p', InputOption::VALUE_REQUIRED, 'Workers; one that has reached a limit is replaced (default: one, and the command ends with it)')
             ->addOption('max-jobs', null, InputOption::VALUE_REQUIRED, 'A worker ends after so many messages', '0')
             ->addOption('max-time', null, InputOption::VALUE_REQUIRED, 'A worker ends after so many seconds', '0')
@@ -77,7 +78,7 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
         $limits = new WorkerLimits(self::number($input, 'max-jobs', 0), self::number($input, 'max-time', 0), self::number($input, 'memory', 0) * 1024 ** 2, $input->getOption('stop-when-empty') === true);
         $link = Link::toSupervisor();
         if ($link !== null) {
-            return $this->beWorker($queue, $link, $limits, $visibility, self::text($input, 'handler') ?? '');
+            return $this->beWorker($queue, $link, $limits, $visibility, self::text($input, 'handler') ?? '', self::text($input, 'schedule'));
         }
         $processes = $input->getOption('processes') === null ? 1 : self::number($input, 'processes', 1);
         $progress = new Progress($output, self::errors($output), $queue, $name, self::isJson($input));
@@ -91,16 +92,17 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
         return $problem === null ? Application::OK : throw new InvalidArgumentException($problem);
     }
 
-    private function beWorker(Queue $queue, Link $link, WorkerLimits $limits, int $visibility, string $handler): int
+    private function beWorker(Queue $queue, Link $link, WorkerLimits $limits, int $visibility, string $handler, ?string $schedule): int
     {
         try {
             $loaded = Handler::load($handler);
+            $scheduled = $schedule === null ? null : Handler::schedule($schedule, $queue);
         } catch (\Throwable $error) {
             $link->write(Link::line(['event' => 'unusable', 'error' => $error instanceof InvalidArgumentException ? $error->getMessage() : $error::class . ': ' . $error->getMessage() . ' in ' . $error->getFile() . ':' . $error->getLine()]));
 
             return Application::USAGE;
         }
-        $this->worker = new Worker($queue, $loaded, $limits, $visibility, $link, Cache::refreshAll(...));
+        $this->worker = new Worker($queue, $loaded, $limits, $visibility, $link, Cache::refreshAll(...), $scheduled);
         $this->worker->run();
 
         return Application::OK;

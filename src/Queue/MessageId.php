@@ -6,9 +6,16 @@ namespace Larder\Queue;
 
 use Larder\System\Fork;
 
-/** Makes the ids of messages: 28 hexadecimal digits, unique, in the order of time but for the clock's jumps. */
+/**
+ * Makes the ids of messages: 28 hexadecimal digits, unique, in the order of time but for the clock's jumps.
+ *
+ * In SQLite one more letter follows if the message's key stays until it was handled: so that is known wherever the message lies.
+ */
 final class MessageId
 {
+    private const LENGTH = 28;
+    private const STAYS = 'k';
+
     private static string $process = '';
     private static int $pid = 0;
     private static int $last = 0;
@@ -35,6 +42,18 @@ final class MessageId
         } while (--$count > 0);
 
         return $ids;
+    }
+
+    /** That of a message whose key stays until it was handled. */
+    public static function keeping(string $id): string
+    {
+        return $id . self::STAYS;
+    }
+
+    /** Whether its message's key stays until it was handled. */
+    public static function isKeeping(string $id): bool
+    {
+        return isset($id[self::LENGTH]);
     }
 
     /** When the message was pushed. */

@@ -50,8 +50,8 @@ final class MessageTables
     }
 
     /**
-     * Lets a claimed message wait again, or be dead after its last attempt. If another one waits with its key by now, it is
-     * dropped: that one will be handled.
+     * Lets a claimed message wait again, or be dead after its last attempt. If another one has its key by now, it is dropped:
+     * that one will be handled.
      *
      * @param Head   $head
      * @param string $error   as the worker said it; '': the last one that was said stays
@@ -73,7 +73,7 @@ final class MessageTables
     /**
      * Reserves a key for a message that will wait.
      *
-     * @return ?string the id of another one that waits with the key; null: none, or there is no key
+     * @return ?string the id of another one that has the key; null: none, or there is no key
      */
     public static function reserve(SqliteConnection $connection, ?string $key, string $id): ?string
     {
@@ -81,7 +81,16 @@ final class MessageTables
             return null;
         }
 
-        return SqliteConnection::text(self::rows($connection, 'SELECT id FROM waiting WHERE key = ?', [$key])[0][0] ?? null);
+        $other = SqliteConnection::text(self::rows($connection, 'SELECT id FROM waiting WHERE key = ?', [$key])[0][0] ?? null);
+
+        // Its own, which has stayed.
+        return $other === $id ? null : $other;
+    }
+
+    /** Frees the key of a message that was handled or is dead, if it has stayed until now. */
+    private static function free(SqliteConnection $connection, string $id, ?string $key): void
+    {
+        MessageId::isKeeping($id) && self::run($connection, 'DELETE FROM waiting WHERE key = ? AND id = ?', [$key, $id]);
     }
 
     /** @return ?Head what this token's owner has claimed; null: it is not this token's */
@@ -90,9 +99,36 @@ final class MessageTables
         return self::heads($connection, 'claimed WHERE n = ? AND token = ?', \explode(' ', $token))[0] ?? null;
     }
 
+    /** Acknowledges a message whose key does not stay: one statement. */
     public static function remove(SqliteConnection $connection, string $token): bool
     {
         return self::run($connection, 'DELETE FROM claimed WHERE n = ? AND token = ?', \explode(' ', $token)) === 1;
+    }
+
+    /**
+     * Acknowledges messages.
+     *
+     * @param list<array{string, string}> $claims ids and tokens
+     *
+     * @return list<bool> whether each was still its token's
+     */
+    public static function acknowledge(SqliteConnection $connection, array $claims): array
+    {
+        $removed = [];
+        foreach (\array_chunk(\array_column($claims, 1), self::TOGETHER) as $tokens) {
+            $marks = \implode(', ', \array_fill(0, \count($tokens), '(?, ?)'));
+            foreach (self::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token, id, key", \explode(' ', \implode(' ', $tokens))) as [$token, $id, $key]) {
+                $removed[SqliteConnection::text($token)] = true;
+                self::free($connection, SqliteConnection::text($id), $key === null ? null : SqliteConnection::text($key));
+            }
+        }
+
+        return \array_map(static function (array $claim) use (&$removed): bool {
+            $isRemoved = isset($removed[$claim[1]]);
+            unset($removed[$claim[1]]);
+
+            return $isRemoved;
+        }, $claims);
     }
 
     /**
@@ -144,6 +180,7 @@ final class MessageTables
         $new['error'] = \substr($new['error'], 0, 8_000);
         self::run($connection, "INSERT INTO $to (" . ClaimStatements::COLUMNS . ") SELECT ?, ?, ?, ?, ?, ?, ?, ?, body FROM $from WHERE " . self::PLACE[$from], [...\array_values($new), ...$place]);
         self::run($connection, "DELETE FROM $from WHERE " . self::PLACE[$from], $place);
+        $to === 'dead' && self::free($connection, $head['id'], $head['key']);
     }
 
     /**

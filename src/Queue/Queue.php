@@ -19,6 +19,7 @@ use Larder\Config\PlainDsn;
  *
  * This folder holds the queue. It has transports of its own over Driver/, and none over Store/: a cache may forget.
  *
+ * @phpstan-import-type New from Transport
  * @phpstan-import-type Claimed from Transport
  * @phpstan-import-type Stats from Transport
  */
@@ -64,6 +65,15 @@ final class Queue
         return $queue;
     }
 
+    /** @internal for FakeQueue */
+    public static function over(Transport $transport, QueueOptions $options, string $name): self
+    {
+        $queue = new self($name, $options, null, '');
+        $queue->transport = $transport;
+
+        return $queue;
+    }
+
     /**
      * Adds a message.
      *
@@ -72,14 +82,16 @@ final class Queue
      * @param ?string   $key      of at most one waiting message (due or delayed): if one waits with this key, nothing is
      *                            added. Once that one is handed out the key is free. If it comes back while a newer one
      *                            waits with its key, it is dropped: give one key to what needs doing once
+     * @param bool      $untilHandled whether this message has its key also while it is handled, until it is acknowledged or
+     *                                dead. What counts is how the message was pushed that has the key, not this call
      *
-     * @return string the message's id, or that of the one that waits
+     * @return string the message's id, or that of the one that has the key
      *
      * @throws NotStorable|QueueFull|QueueFailure|\InvalidArgumentException
      */
-    public function push(mixed $body, int|float $delay = 0, int $priority = 0, ?string $key = null): string
+    public function push(mixed $body, int|float $delay = 0, int $priority = 0, ?string $key = null, bool $untilHandled = false): string
     {
-        if ($this->log !== null && $delay === 0 && $key === null && $priority === 0) {
+        if ($this->log !== null && $delay === 0 && $key === null && $priority === 0 && !$untilHandled) {
             // A string as Codec encodes it, which need not be loaded for that.
             $id = $this->log->push(0, \is_string($body) ? "\x00" . $body : $this->options()->codec->encode($body));
             if ($id !== null) {
@@ -87,7 +99,7 @@ final class Queue
             }
         }
 
-        return $this->transport()->push([$this->message($body, $delay, $priority, $key)])[0];
+        return $this->transport()->push([$this->message($body, $delay, $priority, $key, $untilHandled)])[0];
     }
 
     /**
@@ -102,7 +114,7 @@ final class Queue
     public function pushMany(iterable $bodies, int|float $delay = 0, int $priority = 0): array
     {
         // All but the body is checked once.
-        $message = $this->message(null, $delay, $priority, null);
+        $message = $this->message(null, $delay, $priority, null, false);
         $messages = [];
         $options = $this->options();
         foreach ($bodies as $body) {
@@ -201,7 +213,7 @@ final class Queue
     /**
      * Lets dead messages wait again; without ids, all of them.
      *
-     * @return int how many; one whose key another message waits with stays dead
+     * @return int how many; one whose key another message has stays dead
      *
      * @throws QueueFull they are more than may wait, and all stay dead. Over Redis, of several thousand some may wait if
      *                   others push meanwhile
@@ -303,6 +315,22 @@ final class Queue
         }
     }
 
+    /**
+     * @internal for Schedule: Transport::pushForTime()
+     *
+     * @param ?New $message
+     */
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    {
+        return $this->transport()->pushForTime($schedule, $time, $since, $message);
+    }
+
+    /** @internal for FakeQueue: a body as a worker gets it; null: it cannot be had here */
+    public function body(string $bytes): mixed
+    {
+        return $this->decode($this->options(), $bytes, $error);
+    }
+
     private function options(): QueueOptions
     {
         return $this->options ??= QueueOptions::from($this->dsn, $this->name);
@@ -313,8 +341,14 @@ final class Queue
         return $this->transport ??= $this->options()->transport($this->name);
     }
 
-    /** @return array{body: string, delay: int, priority: int, key: ?string} */
-    private function message(mixed $body, int|float $delay, int $priority, ?string $key): array
+    /**
+     * @internal a message as a transport wants it
+     *
+     * @return New
+     *
+     * @throws NotStorable|\InvalidArgumentException
+     */
+    public function message(mixed $body, int|float $delay, int $priority, ?string $key, bool $stays): array
     {
         if ($priority < -2_147_483_648 || $priority > 2_147_483_647) {
             throw new \InvalidArgumentException("The priority $priority is not within 32 bits.");
@@ -322,12 +356,16 @@ final class Queue
         if ($key === '' || ($key !== null && \strlen($key) > 1_000)) {
             throw new \InvalidArgumentException('The key of a message has 1 to 1,000 bytes.');
         }
+        if ($stays && $key === null) {
+            throw new \InvalidArgumentException('Only a message with a key can have it until it was handled (untilHandled): give it a key.');
+        }
 
         return [
             'body' => $this->encode($this->options(), $body),
             'delay' => Seconds::milliseconds('delay', $delay),
             'priority' => $priority,
             'key' => $key,
+            'stays' => $stays,
         ];
     }
 

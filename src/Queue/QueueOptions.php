@@ -26,7 +26,7 @@ final readonly class QueueOptions
     private const TIMEOUT = 5.0;
 
     /** @param array<array-key, mixed> $options */
-    private function __construct(private Dsn $dsn, private int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep, private array $options) {}
+    private function __construct(private Dsn $dsn, public int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep, private array $options) {}
 
     /**
      * @param string|array<array-key, mixed> $source
@@ -73,7 +73,7 @@ final readonly class QueueOptions
             return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => KeepingDsn::redis($dsn, $options, $timeout, $name, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
         }
 
-        throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host.');
+        throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host; tests use Larder\Queue\FakeQueue.');
     }
 
     /** @param array<array-key, mixed> $options */

@@ -18,15 +18,19 @@ namespace Larder\Queue;
  *   <q>:x            the ids of the dead, a sorted set by time; <q>:e, a hash: id to
  *                  member and last error, of others too
  *   <q>:m            the messages outside the lists, a hash by id
- *   <q>:k            the keys of the messages that wait, a hash: key to id
+ *   <q>:k            the keys of the messages that wait, and of those that are claimed and have theirs until they were handled,
+ *                    a hash: key to id
+ *   <q>:s            a hash: each schedule's name to the last time that was pushed
  *   <q>:wake         a list with at most one element, for which idle workers wait
  *
  * A message is "<id> <time> <length of its key> <key><body>", where the time is the second from which it is due, in hexadecimal
- * digits: in a list it costs little more than its body. For users the queue's name stands before an id, since each queue counts
+ * digits: in a list it costs little more than its body. The length begins with a zero if the message has its key until it was
+ * handled. For users the queue's name stands before an id, since each queue counts
  * for itself.
  *
  * A priority is 16 hexadecimal digits, the greatest number first: every integer has its place, where the score of a sorted set
- * has 53 bits. A member of r, d and c is "<priority><id, 16 digits>:<attempts>", and in c ":<token>" follows. So r is in the
+ * has 53 bits. A member of r, d and c is "<priority><id, 16 digits>:<attempts>", and in c ":<token>" follows, which ends
+ * in "k" if its key stays: so who acknowledges others pays nothing for that. So r is in the
  * order of its members; and who acknowledges names the member, which is gone or another one if the message is not theirs.
  *
  * A full server (maxmemory) refuses a script only at its first write, and only if that may take memory. So what gives memory
@@ -38,8 +42,8 @@ final class RedisScript
     public const LOOK = 1_000;
 
     /**
-     * ARGV: limit, attempts at the most, how many messages may be due or overdue in one call; then for each message delay,
-     * priority, key and body. Gives the ids, or a number: so many wait, and none was added.
+     * ARGV: limit, attempts at the most, how many messages may be due or overdue in one call; then for each message delay, with a
+     * plus sign if its key stays, priority, key and body. Gives the ids, or a number: so many wait, and none was added.
      *
      * Where the server may evict the queue it refuses the first message, and looks again every second.
      */
@@ -76,7 +80,8 @@ final class RedisScript
           if tonumber(id) > added then
             added = tonumber(id)
             local delay, priority, key = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
-            local message = id .. string.format(' %x %d ', math.floor((now + delay) / 1000), #key) .. key .. ARGV[i + 3]
+            local zero = key ~= '' and string.sub(ARGV[i], 1, 1) == '+' and '0' or ''
+            local message = id .. string.format(' %x %s%d ', math.floor((now + delay) / 1000), zero, #key) .. key .. ARGV[i + 3]
             if delay == 0 then
               if redis.call('RPUSH', base .. ':f:' .. priority, message) == 1 then redis.call('ZADD', base .. ':p', 0, priority) end
             else
@@ -92,10 +97,30 @@ final class RedisScript
         LUA;
 
     /** sha1() of PUSH, which would be a tenth of what a web request that pushes executes. If it is wrong, each push sends the script. */
-    public const PUSH_HASH = '9338e36c6d6565fa4962eaeaed0c2b1b4953f96d';
+    public const PUSH_HASH = 'de0670738e783b4a8806e2a31629b793e439a3c1';
 
     /** The same, where the key of a message may be that of one whose claim has ended. */
     public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;
+
+    /**
+     * ARGV: as for PUSH, with one message or none; then the schedule's name, the time, and what counts as noted where nothing is.
+     * The time is noted last: not where the queue is full. Gives no id where nothing was added.
+     */
+    public const PUSH_FOR_TIME = self::COMMON . <<<'LUA'
+        promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))
+        local since, time, name = tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV)), table.remove(ARGV)
+        local noted = tonumber(redis.call('HGET', base .. ':s', name) or nil)
+        if noted and time <= noted then return {} end
+        local function push()
+
+        LUA . self::PUSH . <<<'LUA'
+
+        end
+        local ids = {}
+        if time > (noted or since) and #ARGV > 3 then ids = push() end
+        if type(ids) == 'table' and not ids.err then redis.call('HSET', base .. ':s', name, string.format('%.0f', time)) end
+        return ids
+        LUA;
 
     /** What the further scripts have in common. */
     private const COMMON = <<<'LUA'
@@ -107,7 +132,12 @@ final class RedisScript
         local function idOf(member) return string.format('%.0f', tonumber(string.sub(member, 17, 32))) end
         local function keyOf(message)
           local length, from = string.match(message, '^%d+ %x+ (%d+) ()')
-          return string.sub(message, from, from + length - 1)
+          return string.sub(message, from, from + length - 1), string.match(length, '^0%d') ~= nil
+        end
+        -- Frees the key of a message that was handled or is dead, if it has stayed until now; or of one that waits no more.
+        local function free(id, waited)
+          local key, stays = keyOf(redis.call('HGET', base .. ':m', id) or '0 0 0 ')
+          if key ~= '' and (stays or waited) and redis.call('HGET', base .. ':k', key) == id then redis.call('HDEL', base .. ':k', key) end
         end
         local function wake()
           if redis.call('HGET', base, 'p') ~= '1' and redis.call('EXISTS', base .. ':wake') == 0 then redis.call('RPUSH', base .. ':wake', '') end
@@ -122,13 +152,20 @@ final class RedisScript
           redis.call('HDEL', base .. ':m', id)
           redis.call('HDEL', base .. ':e', id)
         end
-        -- If another message with its key waits, that one does.
+        local function acknowledge(claim)
+          if not take(claim) then return 0 end
+          local id = idOf(claim)
+          if string.sub(claim, -1) == 'k' then free(id) end
+          remove(id)
+          return 1
+        end
+        -- If another message has its key, that one waits, or is handled.
         local function wait(member, due)
           local id = idOf(member)
           local message = redis.call('HGET', base .. ':m', id)
           if not message then return end
           local key = keyOf(message)
-          if key ~= '' and redis.call('HSETNX', base .. ':k', key, id) == 0 then
+          if key ~= '' and redis.call('HSETNX', base .. ':k', key, id) == 0 and redis.call('HGET', base .. ':k', key) ~= id then
             return remove(id)
           end
           redis.call('ZADD', base .. (due and ':d' or ':r'), due or 0, member)
@@ -141,6 +178,7 @@ final class RedisScript
             local before = redis.call('HGET', base .. ':e', id)
             told = before and string.match(before, '^%S+ (.*)$') or instead
           end
+          free(id)
           redis.call('ZADD', base .. ':x', now, id)
           redis.call('HSET', base .. ':e', id, member .. ' ' .. told)
         end
@@ -187,9 +225,7 @@ final class RedisScript
      * to remove. Gives in how many milliseconds to look again, then a claim and a message each.
      */
     public const CLAIM = self::COMMON . <<<'LUA'
-        for i = 6, #ARGV do
-          if take(ARGV[i]) then remove(idOf(ARGV[i])) end
-        end
+        for i = 6, #ARGV do acknowledge(ARGV[i]) end
         if redis.call('HGET', base, 'p') == '1' then
           redis.call('DEL', base .. ':wake')
           return {1000}
@@ -212,9 +248,9 @@ final class RedisScript
             break
           end
           if message then
-            local key = keyOf(message)
-            if key ~= '' and redis.call('HGET', base .. ':k', key) == id then redis.call('HDEL', base .. ':k', key) end
-            local claim = priority .. string.format('%016.0f', tonumber(id)) .. ':' .. attempts .. ':' .. ARGV[3]
+            local key, stays = keyOf(message)
+            if key ~= '' and not stays and redis.call('HGET', base .. ':k', key) == id then redis.call('HDEL', base .. ':k', key) end
+            local claim = priority .. string.format('%016.0f', tonumber(id)) .. ':' .. attempts .. ':' .. ARGV[3] .. (stays and 'k' or '')
             redis.call('ZADD', base .. ':c', now + ARGV[2], claim)
             reply[#reply + 1] = claim
             reply[#reply + 1] = message
@@ -234,10 +270,7 @@ final class RedisScript
     /** ARGV: claims. Gives 1 or 0 each. */
     public const ACKNOWLEDGE = self::COMMON . <<<'LUA'
         local reply = {}
-        for i = 1, #ARGV do
-          reply[i] = take(ARGV[i]) and 1 or 0
-          if reply[i] == 1 then remove(idOf(ARGV[i])) end
-        end
+        for i = 1, #ARGV do reply[i] = acknowledge(ARGV[i]) end
         return reply
         LUA;
 
@@ -301,7 +334,7 @@ final class RedisScript
 
     /**
      * ARGV: limit, how many more are to follow in other calls, ids of the dead. Gives how many wait again, and how many waited;
-     * one whose key another message waits with stays dead. Less than none: so many would be too many, and all stay dead.
+     * one whose key another message has stays dead. Less than none: so many would be too many, and all stay dead.
      */
     public const RETRY = self::COMMON . <<<'LUA'
         local list, known = {}, {}
@@ -352,21 +385,31 @@ final class RedisScript
     public const PURGE = self::COMMON . <<<'LUA'
         promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))
         local count = 0
-        for _, priority in ipairs(redis.call('ZRANGE', base .. ':p', 0, -1)) do
-          count = count + redis.call('LLEN', base .. ':f:' .. priority)
-          redis.call('UNLINK', base .. ':f:' .. priority)
-        end
-        redis.call('UNLINK', base .. ':p', base .. ':k', base .. ':wake')
         for _, name in ipairs({':r', ':d'}) do
           local list = redis.call('ZRANGE', base .. name, 0, ARGV[1] - 1)
           for _, member in ipairs(list) do
             redis.call('ZREM', base .. name, member)
+            free(idOf(member), true)
             remove(idOf(member))
           end
           count = count + #list
         end
+        local left = redis.call('ZCARD', base .. ':r') + redis.call('ZCARD', base .. ':d')
+        -- At last the lists, and with them all keys but those of what is being handled.
+        if left == 0 then
+          for _, priority in ipairs(redis.call('ZRANGE', base .. ':p', 0, -1)) do
+            count = count + redis.call('LLEN', base .. ':f:' .. priority)
+            redis.call('UNLINK', base .. ':f:' .. priority)
+          end
+          local keys = {}
+          for _, claim in ipairs(redis.call('ZRANGE', base .. ':c', 0, -1)) do
+            if string.sub(claim, -1) == 'k' then keys[idOf(claim)] = keyOf(redis.call('HGET', base .. ':m', idOf(claim)) or '0 0 0 ') end
+          end
+          redis.call('UNLINK', base .. ':p', base .. ':k', base .. ':wake')
+          for id, key in pairs(keys) do redis.call('HSET', base .. ':k', key, id) end
+        end
         if count > 0 then redis.call('HINCRBY', base, 'w', -count) end
-        return {count, redis.call('ZCARD', base .. ':r') + redis.call('ZCARD', base .. ':d')}
+        return {count, left}
         LUA;
 
     /** ARGV: 1 or 0. */

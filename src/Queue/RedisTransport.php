@@ -18,6 +18,8 @@ use Larder\System\Failure;
  * lack the last messages: Redis replicates after it has answered.
  *
  * The server may not evict: with a limited memory and an allkeys policy it refuses the queue.
+ *
+ * @phpstan-import-type New from Transport
  */
 final class RedisTransport implements Transport
 {
@@ -59,7 +61,7 @@ final class RedisTransport implements Transport
         $script = RedisScript::PUSH;
         foreach ($messages as $message) {
             $script = $message['key'] === null ? $script : RedisScript::PUSH_KEYED;
-            \array_push($arguments, (string) $message['delay'], self::priority($message['priority']), $message['key'] ?? '', $message['body']);
+            \array_push($arguments, ...self::arguments($message));
         }
         $reply = $this->run($script, $arguments);
         if (\is_int($reply)) {
@@ -67,6 +69,18 @@ final class RedisTransport implements Transport
         }
 
         return \array_map($this->outside(...), self::texts($reply));
+    }
+
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    {
+        $reply = $this->run(RedisScript::PUSH_FOR_TIME, [
+            (string) $this->limit, (string) $this->retry->most, self::PROMOTED, ...($message === null ? [] : self::arguments($message)), $schedule, (string) $time, (string) $since,
+        ]);
+        if (\is_int($reply)) {
+            throw QueueFull::holding($this->queue, $reply, $this->limit);
+        }
+
+        return $reply !== [];
     }
 
     public function claim(int $most, int $visibility, array $acknowledged = []): array
@@ -250,6 +264,16 @@ final class RedisTransport implements Transport
         } catch (Failure $failure) {
             throw new QueueFailure($failure->getMessage() . '; the server may have done it or not.', 0, $failure);
         }
+    }
+
+    /**
+     * @param New $message
+     *
+     * @return array{string, string, string, string} as the scripts that push want it
+     */
+    private static function arguments(array $message): array
+    {
+        return [($message['stays'] ? '+' : '') . $message['delay'], self::priority($message['priority']), $message['key'] ?? '', $message['body']];
     }
 
     /** 16 hexadecimal digits, the first for the greatest number. */

@@ -39,6 +39,12 @@ final class SqliteClaims
         // No other claim of the same message has this token.
         $statements->token = $token = \hrtime(true);
         $statements->logged = $this->applier->logged = $this->applier->log->size();
+        foreach ($acknowledged as $i => $claim) {
+            if (MessageId::isKeeping($claim[0])) {
+                MessageTables::acknowledge($connection, [$claim]);
+                unset($acknowledged[$i]);
+            }
+        }
         $rows = null;
         if ($token < $this->calm) {
             $rows = self::next($statements, $most);
@@ -65,7 +71,7 @@ final class SqliteClaims
             self::lease($statements, $rows, $acknowledged);
             $acknowledged = [];
             foreach ($rows as [, $rank, $n, $id, $key, $attempts, $sum, $body]) {
-                $key === null || MessageTables::run($connection, 'DELETE FROM waiting WHERE key = ?', [$key]);
+                $key === null || MessageId::isKeeping($id) || MessageTables::run($connection, 'DELETE FROM waiting WHERE key = ?', [$key]);
                 if ($body !== null && $sum !== \crc32($id . $body)) {
                     MessageTables::bring($connection, 'claimed', 'dead', ['rank' => $rank, 'n' => $n, 'id' => $id, 'key' => $key, 'attempts' => $attempts, 'error' => MessageTables::DAMAGED, 'sum' => $sum, 'due' => $now], []);
                 } else {
@@ -99,7 +105,7 @@ final class SqliteClaims
      * Brings the next ready messages to the claimed ones.
      *
      * @param non-empty-list<Next>        $rows
-     * @param list<array{string, string}> $acknowledged which were claimed before
+     * @param array<array{string, string}> $acknowledged which were claimed before
      */
     private static function lease(ClaimStatements $statements, array $rows, array $acknowledged): void
     {

@@ -63,6 +63,24 @@ final class SqliteTransport implements Transport
         return $ids;
     }
 
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    {
+        $isPushed = $this->look(function (SqliteConnection $connection, array $state) use ($schedule, $time, $since, $message): bool {
+            // Not in the schema: most queues have no schedule.
+            MessageTables::run($connection, 'CREATE TABLE IF NOT EXISTS scheduled (name BLOB PRIMARY KEY, time INTEGER NOT NULL) WITHOUT ROWID', []);
+            $noted = MessageTables::rows($connection, 'SELECT time FROM scheduled WHERE name = ?', [$schedule])[0][0] ?? null;
+            if ($noted !== null && $time <= $noted) {
+                return false;
+            }
+            MessageTables::run($connection, 'INSERT OR REPLACE INTO scheduled (name, time) VALUES (?, ?)', [$schedule, $time]);
+
+            return $message !== null && $time > ($noted ?? $since) && $this->add($connection, $state, [$message], false) !== [];
+        });
+        $isPushed && $this->waiters->wake(1);
+
+        return $isPushed;
+    }
+
     public function claim(int $most, int $visibility, array $acknowledged = []): array
     {
         $whole = [];
@@ -119,26 +137,11 @@ final class SqliteTransport implements Transport
 
     public function acknowledge(array $claims): array
     {
-        if (\count($claims) === 1) {
+        if (\count($claims) === 1 && !MessageId::isKeeping($claims[0][0])) {
             return [$this->database->run(static fn(SqliteConnection $connection): bool => MessageTables::remove($connection, $claims[0][1]), false)];
         }
 
-        return $this->database->run(static function (SqliteConnection $connection) use ($claims): array {
-            $removed = [];
-            foreach (\array_chunk(\array_column($claims, 1), MessageTables::TOGETHER) as $tokens) {
-                $marks = \implode(', ', \array_fill(0, \count($tokens), '(?, ?)'));
-                foreach (MessageTables::rows($connection, "DELETE FROM claimed WHERE (n, token) IN (VALUES $marks) RETURNING n || ' ' || token", \explode(' ', \implode(' ', $tokens))) as [$token]) {
-                    $removed[SqliteConnection::text($token)] = true;
-                }
-            }
-
-            return \array_map(static function (array $claim) use (&$removed): bool {
-                $isRemoved = isset($removed[$claim[1]]);
-                unset($removed[$claim[1]]);
-
-                return $isRemoved;
-            }, $claims);
-        });
+        return $this->database->run(static fn(SqliteConnection $connection): array => MessageTables::acknowledge($connection, $claims));
     }
 
     public function release(string $id, string $token, int $delay, string $error): bool
@@ -256,7 +259,7 @@ final class SqliteTransport implements Transport
         return $this->look(function (SqliteConnection $connection): int {
             MessageTables::expire($connection, MessageTables::now(), $this->retry);
             $count = MessageTables::waiting($connection);
-            foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting', 'UPDATE claimed SET token = 0 WHERE n = 0'] as $sql) {
+            foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting WHERE id NOT IN (SELECT id FROM claimed)', 'UPDATE claimed SET token = 0 WHERE n = 0'] as $sql) {
                 MessageTables::run($connection, $sql, []);
             }
 
@@ -354,6 +357,7 @@ final class SqliteTransport implements Transport
             $id = $ids[$i];
             ['key' => $key, 'delay' => $delay, 'priority' => $priority] = $message;
             if ($key !== null) {
+                $message['stays'] && $ids[$i] = $id = MessageId::keeping($id);
                 $waiting = MessageTables::reserve($connection, $key, $id);
                 if ($waiting !== null) {
                     $ids[$i] = $waiting;

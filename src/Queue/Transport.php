@@ -6,11 +6,11 @@ namespace Larder\Queue;
 
 /**
  * Where a queue's messages lie: one engine behind a narrow interface. Times are milliseconds by the engine's clock, which all
- * its users share; bodies are bytes.
+ * its users share; bodies are bytes. If a message's key "stays", that is also while it is claimed, until it is acknowledged or dead.
  *
  * Everything here is atomic across processes. What a method has done when it returns stays, as durable as the engine is.
  *
- * @phpstan-type New array{body: string, delay: int, priority: int, key: ?string}
+ * @phpstan-type New array{body: string, delay: int, priority: int, key: ?string, stays: bool}
  * @phpstan-type Claimed array{id: string, token: string, body: string, attempts: int}
  * @phpstan-type Dead array{id: string, body: string, attempts: int, error: string, at: int}
  * @phpstan-type Stats array{ready: int, delayed: int, claimed: int, dead: int, paused: bool, late: ?float}
@@ -22,12 +22,27 @@ interface Transport
      *
      * @param non-empty-list<New> $messages
      *
-     * @return list<string> their ids, in order; of a key that waits already the id of the message that does
+     * @return list<string> their ids, in order; of a key that a message has already the id of that one
      *
      * @throws QueueFull      nothing was added
      * @throws QueueFailure   nothing is known of what was added
      */
     public function push(array $messages): array;
+
+    /**
+     * Adds a message for a time of a schedule, unless this or a later one was noted for the schedule, and notes it: in one step.
+     *
+     * @param string $schedule its name
+     * @param int    $time     Unix time
+     * @param int    $since    what counts as noted where nothing is
+     * @param ?New   $message  null: the time is only noted
+     *
+     * @return bool whether this call has added it; with a key that a message has already it adds nothing, and counts so
+     *
+     * @throws QueueFull      nothing was added or noted
+     * @throws QueueFailure   nothing is known
+     */
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool;
 
     /**
      * Hands out messages that are due: the greatest priority first, then the oldest. Each is hidden from others for a time.

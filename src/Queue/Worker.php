@@ -41,6 +41,7 @@ final class Worker
      * @param int                             $visibility seconds that a message is this worker's, unless extended
      * @param ?Link                           $link       to the supervisor
      * @param ?\Closure(): mixed              $between    is called before each message
+     * @param ?Schedule                       $schedule   whose messages it pushes in their times, between two messages
      */
     public function __construct(
         private readonly Queue $queue,
@@ -49,6 +50,7 @@ final class Worker
         private readonly int $visibility = 60,
         private readonly ?Link $link = null,
         private readonly ?\Closure $between = null,
+        private readonly ?Schedule $schedule = null,
     ) {}
 
     /**
@@ -69,6 +71,7 @@ final class Worker
         $done = null;
         while (true) {
             $isLast = $this->isStopped || $this->link?->isClosed() === true || $this->limits->areReached($this->handled, $begin);
+            $isLast || $this->schedule === null || $this->pushScheduled($this->schedule);
             $this->current = $isLast ? $this->finish($done) : $this->next($done);
             if ($isLast) {
                 return $this->handled;
@@ -120,7 +123,17 @@ final class Worker
         }
         $this->report();
 
-        return $this->persist(fn(): ?Message => $this->queue->pop($this->visibility, $this->limits->whileEmpty ? 0.0 : self::WAIT));
+        return $this->persist(fn(): ?Message => $this->queue->pop($this->visibility, $this->limits->whileEmpty ? 0.0 : \min(self::WAIT, $this->schedule?->left() ?? self::WAIT)));
+    }
+
+    private function pushScheduled(Schedule $schedule): void
+    {
+        try {
+            $schedule->push();
+        } catch (QueueFailure $failure) {
+            // It goes on with what there is: the queue may be full.
+            $this->tell(['event' => 'failure', 'error' => $failure->getMessage()]);
+        }
     }
 
     private function finish(?Message $done): null

@@ -96,14 +96,17 @@ trait Forks
         return [$pid, $file];
     }
 
+    protected function kill(int $pid): void
+    {
+        \posix_kill($pid, \SIGCONT);
+        \posix_kill($pid, \SIGKILL);
+        \pcntl_waitpid($pid, $status);
+        unset($this->children[$pid]);
+    }
+
     protected function endChildren(): void
     {
-        foreach ($this->children as $pid => $_) {
-            \posix_kill($pid, \SIGCONT);
-            \posix_kill($pid, \SIGKILL);
-            \pcntl_waitpid($pid, $status);
-        }
-        $this->children = [];
+        \array_map($this->kill(...), \array_keys($this->children));
         foreach ($this->resultFiles as $file) {
             \is_file($file) && \unlink($file);
         }

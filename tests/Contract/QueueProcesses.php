@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Contract;
 
-/** Part of QueueContract: several processes at one queue. */
+use Larder\Queue\Schedule;
+
+/** Beside QueueContract: several processes at one queue. */
 trait QueueProcesses
 {
     public function testProducersAndWorkersLoseNothingAndDoNothingTwice(): void
@@ -157,5 +159,103 @@ trait QueueProcesses
         self::assertSame([true], $this->inProcesses(1, static fn(): bool => $message->ack()));
         self::assertFalse($message->ack());
         self::assertSame([null, 0], [$queue->pop(), $queue->size()]);
+    }
+
+    // Seen to fail where what comes back does not find its own key: a second one was added.
+    /** Workers are killed while they handle messages, and others take what comes back: of each key there is one message at any time. */
+    public function testAKeyThatStaysHasOneMessageHoweverManyPushAndDie(): void
+    {
+        $keys = ['a', 'b'];
+        $end = \microtime(true) + 2.5;
+        $children = [];
+        $start = function (bool $works) use ($keys, $end, &$children): void {
+            [$pid] = $this->fork(function () use ($works, $keys, $end): int {
+                $queue = $this->queue('mail', ['attempts' => 1_000]);
+                for ($n = 0; \microtime(true) < $end; $n++) {
+                    if (!$works) {
+                        $queue->push('body', $n % 7 === 0 ? 0.005 : 0, key: $keys[$n % 2], untilHandled: true);
+                        continue;
+                    }
+                    $message = $queue->pop(60, 0.05);
+                    if ($message !== null) {
+                        // It is due again soon after a death.
+                        $message->extend(0.05);
+                        \usleep(5_000);
+                        match ($n % 4) {
+                            0 => $message->release(),
+                            1 => $message->release(0.01),
+                            default => $message->ack(),
+                        };
+                    }
+                }
+
+                return 1;
+            });
+            $children[$pid] = $works;
+        };
+        $queue = $this->queue('mail', ['attempts' => 1_000]);
+        foreach ($keys as $key) {
+            $queue->push('body', key: $key, untilHandled: true);
+        }
+        \array_map($start, [false, false, true, true, true]);
+        $most = $looks = 0;
+        while (\microtime(true) < $end) {
+            ['ready' => $ready, 'delayed' => $delayed, 'claimed' => $claimed] = $queue->stats();
+            $most = \max($most, $ready + $delayed + $claimed);
+            $looks++;
+            if ($looks % 20 === 0) {
+                $pid = \array_rand($children);
+                $works = $children[$pid];
+                $this->kill($pid);
+                unset($children[$pid]);
+                $start($works);
+            }
+            \usleep(2_000);
+        }
+        $this->endChildren();
+        self::assertGreaterThan(20, $looks);
+        self::assertSame(2, $most);
+    }
+
+    // Seen to fail where a clock that is behind takes the noted time back: some were pushed twice.
+    public function testAScheduleOfManyWorkersThatDiePushesEachTimeOnce(): void
+    {
+        $minutes = 400;
+        // Each worker's clock runs through the minutes, at a speed of its own.
+        $start = fn(int $i, int $from): int => $this->fork(function () use ($i, $from, $minutes): int {
+            $at = $from * 60;
+            $schedule = (new Schedule($this->queue(), static function () use (&$at): int {
+                return $at;
+            }))->add('a', '* * * * *', 'a', 'UTC');
+            for ($minute = $from; $minute <= $minutes; $minute++) {
+                $at = $minute * 60 + $i;
+                $schedule->push();
+            }
+
+            return 1;
+        })[0];
+        (new Schedule($this->queue(), static fn(): int => 0))->add('a', '* * * * *', 'a', 'UTC')->push();
+        $workers = [];
+        foreach ([1, 2, 3] as $i) {
+            $workers[$start($i, 1)] = $i;
+        }
+        $n = 0;
+        while ($workers !== []) {
+            \usleep(30_000);
+            foreach ($workers as $pid => $i) {
+                if (\pcntl_waitpid($pid, $status, \WNOHANG) !== 0) {
+                    unset($workers[$pid]);
+                }
+            }
+            if ($n++ < 5 && \count($workers) === 3) {
+                $pid = \array_rand($workers);
+                $i = $workers[$pid];
+                $this->kill($pid);
+                unset($workers[$pid]);
+                // It goes through all minutes again: others have pushed some of them.
+                $workers[$start($i, 1)] = $i;
+            }
+        }
+        self::assertSame($minutes, $this->queue()->size());
     }
 }

@@ -6,11 +6,14 @@ namespace Larder\Tests\Queue;
 
 use Larder\Queue\Queue;
 use Larder\Tests\Contract\QueueContract;
+use Larder\Tests\Contract\QueueProcesses;
 use Larder\Tests\Support\RedisServer;
 
 /** The contract over a Redis or Valkey server, which all tests of a class share, emptied for each. */
 abstract class RedisQueue extends QueueContract
 {
+    use QueueProcesses;
+
     private static ?RedisServer $server = null;
 
     abstract protected static function scheme(): string;

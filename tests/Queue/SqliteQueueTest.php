@@ -9,11 +9,14 @@ use Larder\Queue\Message;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
 use Larder\Tests\Contract\QueueContract;
+use Larder\Tests\Contract\QueueProcesses;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
 
 final class SqliteQueueTest extends QueueContract
 {
+    use QueueProcesses;
+
     private TemporaryDirectory $directory;
 
     protected function setUp(): void

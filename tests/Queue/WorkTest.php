@@ -6,6 +6,7 @@ namespace Larder\Tests\Queue;
 
 use Larder\Cache;
 use Larder\Queue\Queue;
+use Larder\Queue\Schedule;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -371,6 +372,26 @@ final class WorkTest extends TestCase
 
         self::assertSame(['done'], \array_column(self::jobs($process), 'outcome'), $process->errors());
         self::assertStringContainsString("order 7\n", $process->errors());
+    }
+
+    public function testItsWorkersPushTheMessagesOfASchedule(): void
+    {
+        // Known since an hour: so the last minute is due, and not awaited here.
+        (new Schedule($this->queue(), static fn(): int => \time() - 3_600))->add('a', '* * * * *', 'a', 'UTC')->push();
+        $schedule = $this->root->write('schedule.php', '<?php return static fn(Larder\Queue\Schedule $schedule) => $schedule->add("a", "* * * * *", "a", "UTC");');
+        $work = $this->work(["--schedule=$schedule", '--processes=3']);
+
+        self::assertSame('done', self::job($work)['outcome']);
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait(), $work->errors());
+        // Another minute may have begun meanwhile.
+        self::assertLessThanOrEqual(2, \substr_count(\implode("\n", $this->log()), 'begin a'));
+
+        foreach (['/nowhere/schedule.php' => 'There is no file', $this->root->write('wrong.php', '<?php return 1;') => 'no callable', $this->root->write('cron.php', '<?php return static fn($schedule) => $schedule->add("a", "61 * * * *", 1);') => 'no time of a schedule'] as $file => $said) {
+            $work = $this->work(["--schedule=$file"]);
+            self::assertSame(2, $work->wait());
+            self::assertStringContainsString($said, $work->errors());
+        }
     }
 
     private function queue(string $query = ''): Queue

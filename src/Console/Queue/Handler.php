@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Console\Queue;
 
 use Larder\Queue\Message;
+use Larder\Queue\Queue;
+use Larder\Queue\Schedule;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 
 /** What the option --handler names: a PHP file that returns a callable, Class::method, or a class with __invoke(). */
@@ -47,5 +49,23 @@ final class Handler
         }
 
         return $reflection->getClosure(new $class());
+    }
+
+    /**
+     * What the option --schedule names: a PHP file that returns a function, which adds to the schedule.
+     *
+     * @throws InvalidArgumentException
+     */
+    public static function schedule(string $file, Queue $queue): Schedule
+    {
+        $advice = 'Write --schedule=schedule.php, a file that returns a function (Larder\Queue\Schedule).';
+        if (!\is_file($file)) {
+            throw new InvalidArgumentException("There is no file \"$file\". $advice");
+        }
+        $add = (static fn(): mixed => require \realpath($file))();
+        $schedule = new Schedule($queue);
+        \is_callable($add) ? $add($schedule) : throw new InvalidArgumentException("The file \"$file\" returns " . \get_debug_type($add) . ", and no callable. $advice");
+
+        return $schedule;
     }
 }
