@@ -64,15 +64,16 @@ final class KeepingDsn
     /**
      * Connections for names of any number.
      *
-     * @param array<array-key, mixed> $options of read()
-     * @param float                   $timeout seconds for a call
+     * @param array<array-key, mixed>         $options of read()
+     * @param float                           $timeout seconds for a call
+     * @param class-string<\RuntimeException> $as      what is thrown where a server cannot be reached, or refuses
      */
-    public static function shards(Dsn $dsn, #[\SensitiveParameter] array $options, float $timeout): Shards
+    public static function shards(Dsn $dsn, #[\SensitiveParameter] array $options, float $timeout, string $as): Shards
     {
         // print_r() shows what a closure has.
         $options = \array_diff_key($options, ['dsn' => true]);
 
-        return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $options, $timeout, $tag), $dsn->hasSlots());
+        return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $options, $timeout, $tag), $dsn->hasSlots(), $timeout, self::replicas($dsn, $options), $as);
     }
 
     /** @param array<array-key, mixed> $options */
@@ -82,7 +83,7 @@ final class KeepingDsn
     }
 
     /**
-     * The option "replicas".
+     * The option "replicas", where it is known.
      *
      * @param array<array-key, mixed> $options
      *

@@ -6,7 +6,6 @@ namespace Larder\Counter;
 
 use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\Driver\Sqlite\SqliteConnection;
-use Larder\System\Failure;
 
 /**
  * Counters in an SQLite database of their own, counters.db, which all counters of a directory share. An addition is one
@@ -37,7 +36,7 @@ final class SqliteEngine implements Engine
 
     private readonly DurableDatabase $database;
 
-    public function __construct(private readonly string $directory, private readonly string $name, bool $isFull = false, float $timeout = self::TIMEOUT)
+    public function __construct(string $directory, private readonly string $name, bool $isFull = false, float $timeout = self::TIMEOUT)
     {
         $this->database = new DurableDatabase("$directory/counters.db", self::APPLICATION, self::SCHEMA, $isFull, $timeout, self::LOG);
     }
@@ -137,17 +136,12 @@ final class SqliteEngine implements Engine
      */
     private function attempt(int $by, \Closure $work): mixed
     {
-        try {
-            return $work();
-        } catch (\PDOException $error) {
-            if (($error->errorInfo[1] ?? 0) === self::CHECK) {
-                throw CounterOverflow::of($this->name, $by);
+        return $this->database->attempt(function () use ($by, $work): mixed {
+            try {
+                return $work();
+            } catch (\PDOException $error) {
+                throw ($error->errorInfo[1] ?? 0) === self::CHECK ? CounterOverflow::of($this->name, $by) : $error;
             }
-            $this->database->close();
-            throw new CounterFailure("The counters in $this->directory: " . SqliteConnection::complaint($error, 'counters.db'), 0, $error);
-        } catch (Failure $failure) {
-            $this->database->close();
-            throw new CounterFailure($failure->getMessage(), 0, $failure);
-        }
+        }, CounterFailure::class, 'The counters');
     }
 }

@@ -32,10 +32,10 @@ final class Engines
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold locks, because it may forget. Write sqlite:///directory or redis://host; for a lock that may vanish use Cache::add().");
         }
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
-        $replicas = KeepingDsn::replicas($dsn, $options);
+        KeepingDsn::replicas($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
-            return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout), $replicas, $timeout);
+            return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, LockFailure::class));
         }
         $directory = $dsn->path === '' ? Directory::default() . '/locks' : $dsn->path;
         try {

@@ -4,9 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lock;
 
-use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Shards;
-use Larder\System\Failure;
 
 /**
  * Locks in Redis or Valkey: `larder:lock:{shard}:name` holds the owner and the fencing number and expires with the lock, and
@@ -33,11 +31,7 @@ final class RedisEngine implements Engine
         return tonumber(string.sub(there, #ARGV[1] + 2))
         LUA;
 
-    /**
-     * @param int   $replicas so many must have a grant before it counts
-     * @param float $timeout  seconds that they may take
-     */
-    public function __construct(private readonly Shards $shards, private readonly int $replicas, private readonly float $timeout) {}
+    public function __construct(private readonly Shards $shards) {}
 
     public function acquire(string $name, string $owner, int $life, string $process): ?int
     {
@@ -49,11 +43,11 @@ final class RedisEngine implements Engine
         $isCopied = false;
         try {
             // A count begins where the one before was evicted.
-            if ($fence === 1 && RedisConnection::evicts($this->call($tag, ['INFO', 'memory']))) {
-                $this->call($tag, ['DEL', self::FENCE . $tag]);
+            if ($fence === 1 && $this->shards->evicts($tag)) {
+                $this->shards->call($tag, ['DEL', self::FENCE . $tag]);
                 throw new LockFailure('This Redis evicts keys when its memory is full, and a lock must stay. Set its maxmemory-policy to noeviction, or use another server.');
             }
-            $isCopied = $this->isCopied($tag);
+            $isCopied = $this->shards->areCopied($tag);
         } finally {
             $isCopied || $this->run($name, self::HELD, $owner, '0');
         }
@@ -64,8 +58,8 @@ final class RedisEngine implements Engine
     public function refresh(string $name, string $owner, int $life, string $process): ?int
     {
         $fence = $this->run($name, self::HELD, $owner, (string) $life) ?: null;
-        if ($fence !== null && !$this->isCopied(Shards::tag($name))) {
-            throw new LockFailure("Fewer than $this->replicas replicas have the lock's new end. It may end when it would have ended before.");
+        if ($fence !== null && !$this->shards->areCopied(Shards::tag($name))) {
+            throw new LockFailure('Fewer replicas than asked for have the lock\'s new end. It may end when it would have ended before.');
         }
 
         return $fence;
@@ -86,44 +80,19 @@ final class RedisEngine implements Engine
         foreach ($this->shards->tags() as $tag => $pattern) {
             $cursor = '0';
             do {
-                $page = $this->call($tag, ['SCAN', $cursor, 'MATCH', self::LOCK . "$pattern:*", 'COUNT', '1000']);
+                $page = $this->shards->call($tag, ['SCAN', $cursor, 'MATCH', self::LOCK . "$pattern:*", 'COUNT', '1000']);
                 $cursor = \is_array($page) && \is_string($page[0] ?? null) ? $page[0] : '0';
                 $names = \array_values(\array_filter(\is_array($page) && \is_array($page[1] ?? null) ? $page[1] : [], \is_string(...)));
-                $names === [] || $this->call($tag, ['UNLINK', ...$names]);
+                $names === [] || $this->shards->call($tag, ['UNLINK', ...$names]);
             } while ($cursor !== '0');
         }
-    }
-
-    /** Whether enough replicas have what this connection has written. */
-    private function isCopied(string $tag): bool
-    {
-        return $this->replicas === 0 || $this->call($tag, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) >= $this->replicas;
     }
 
     private function run(string $name, string $script, string $owner, string $life): int
     {
         $tag = Shards::tag($name);
-        $arguments = ['2', self::LOCK . "$tag:$name", self::FENCE . $tag, $owner, $life];
-        $reply = $this->call($tag, ['EVALSHA', \sha1($script), ...$arguments]) ?? $this->call($tag, ['EVAL', $script, ...$arguments]);
+        $reply = $this->shards->script($tag, $script, [self::LOCK . "$tag:$name", self::FENCE . $tag], $owner, $life);
 
         return \is_int($reply) ? $reply : 0;
-    }
-
-    /**
-     * @param non-empty-list<string> $command
-     *
-     * @return mixed null: the server does not know the script
-     *
-     * @throws LockFailure
-     */
-    private function call(string $tag, array $command): mixed
-    {
-        $connection = $this->shards->connection($tag);
-        $connection->begin();
-        try {
-            return $connection->call([$command])[0];
-        } catch (Failure $failure) {
-            throw new LockFailure($failure->getMessage(), 0, $failure);
-        }
     }
 }

@@ -7,7 +7,6 @@ namespace Larder\Lock;
 use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Clock;
-use Larder\System\Failure;
 use Larder\System\MachineBoot;
 use Larder\System\ProcessId;
 
@@ -36,7 +35,7 @@ final class SqliteEngine implements Engine
 
     private readonly DurableDatabase $database;
 
-    public function __construct(private readonly string $directory, float $timeout)
+    public function __construct(string $directory, float $timeout)
     {
         $this->database = new DurableDatabase("$directory/locks.db", self::APPLICATION, self::SCHEMA, false, $timeout, self::LOG);
     }
@@ -165,14 +164,6 @@ final class SqliteEngine implements Engine
      */
     private function attempt(\Closure $work): mixed
     {
-        try {
-            return $work();
-        } catch (\PDOException $error) {
-            $this->database->close();
-            throw new LockFailure("The locks in $this->directory: " . SqliteConnection::complaint($error, 'locks.db'), 0, $error);
-        } catch (Failure $failure) {
-            $this->database->close();
-            throw new LockFailure($failure->getMessage(), 0, $failure);
-        }
+        return $this->database->attempt($work, LockFailure::class, 'The locks');
     }
 }

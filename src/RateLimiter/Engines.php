@@ -32,7 +32,7 @@ final class Engines
         $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
-            return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout));
+            return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, RateLimiterFailure::class));
         }
         $directory = $dsn->path === '' ? Directory::default() . '/limits' : $dsn->path;
         try {

@@ -6,7 +6,6 @@ namespace Larder\RateLimiter;
 
 use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Shards;
-use Larder\System\Failure;
 
 /** Rate limits in Redis or Valkey, under `larder:limit:` with the algorithm's letter, a shard, and the key. Each expires by itself. */
 final class RedisEngine implements Engine
@@ -86,8 +85,8 @@ final class RedisEngine implements Engine
     {
         $script = self::SCRIPTS[$algorithm->value];
         $tag = Shards::tag($key);
-        $arguments = ['1', self::name($algorithm, $tag, $key), (string) $limit, (string) $window, (string) $fill, (string) $cost];
-        $reply = $this->call($tag, ['EVALSHA', \sha1($script), ...$arguments]) ?? $this->call($tag, ['EVAL', $script, ...$arguments]);
+        $arguments = [$tag, $script, [self::name($algorithm, $tag, $key)], (string) $limit, (string) $window, (string) $fill, (string) $cost];
+        $reply = ($this->isAsked ? null : $this->first($tag, Shards::named(...\array_slice($arguments, 1)))) ?? $this->shards->script(...$arguments);
         if (!\is_array($reply) || \array_filter($reply, \is_int(...)) !== $reply || !isset($reply[3])) {
             throw new RateLimiterFailure('The server gave an answer that is none. Is something else than Redis or Valkey there?');
         }
@@ -97,42 +96,30 @@ final class RedisEngine implements Engine
         return new Decision($isAllowed === 1, $remaining, $isAllowed === 1 ? 0.0 : $retry / 1000, $reset / 1000);
     }
 
+    /**
+     * The first call also asks whether the server evicts, in the same round trip.
+     *
+     * @param non-empty-list<string> $command
+     */
+    private function first(string $tag, array $command): mixed
+    {
+        [$memory, $reply] = $this->shards->calls($tag, [['INFO', 'memory'], $command]);
+        if (RedisConnection::evicts($memory)) {
+            throw new RateLimiterFailure('This Redis evicts keys when its memory is full, and what was counted must stay. Set its maxmemory-policy to noeviction, or use another server.');
+        }
+        $this->isAsked = true;
+
+        return $reply;
+    }
+
     public function forget(string $key): void
     {
         $tag = Shards::tag($key);
-        $this->call($tag, ['DEL', ...\array_map(static fn(Algorithm $algorithm): string => self::name($algorithm, $tag, $key), Algorithm::cases())]);
+        $this->shards->call($tag, ['DEL', ...\array_map(static fn(Algorithm $algorithm): string => self::name($algorithm, $tag, $key), Algorithm::cases())]);
     }
 
     private static function name(Algorithm $algorithm, string $tag, string $key): string
     {
         return self::PREFIX . "$algorithm->value$tag:$key";
-    }
-
-    /**
-     * @param non-empty-list<string> $command
-     *
-     * @return mixed null: the server does not know the script
-     *
-     * @throws RateLimiterFailure
-     */
-    private function call(string $tag, array $command): mixed
-    {
-        try {
-            $connection = $this->shards->connection($tag);
-            $connection->begin();
-            if (!$this->isAsked) {
-                [$memory, $reply] = $connection->call([['INFO', 'memory'], $command]);
-                if (RedisConnection::evicts($memory)) {
-                    throw new RateLimiterFailure('This Redis evicts keys when its memory is full, and what was counted must stay. Set its maxmemory-policy to noeviction, or use another server.');
-                }
-                $this->isAsked = true;
-
-                return $reply;
-            }
-
-            return $connection->call([$command])[0];
-        } catch (Failure $failure) {
-            throw new RateLimiterFailure($failure->getMessage(), 0, $failure);
-        }
     }
 }

@@ -7,7 +7,6 @@ namespace Larder\RateLimiter;
 use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Clock;
-use Larder\System\Failure;
 use Larder\System\MachineBoot;
 
 /**
@@ -35,7 +34,7 @@ final class SqliteEngine implements Engine
 
     private readonly DurableDatabase $database;
 
-    public function __construct(private readonly string $directory, float $timeout)
+    public function __construct(string $directory, float $timeout)
     {
         $this->database = new DurableDatabase("$directory/limits.db", self::APPLICATION, self::SCHEMA, false, $timeout, self::LOG);
     }
@@ -118,14 +117,6 @@ final class SqliteEngine implements Engine
      */
     private function transaction(\Closure $work): mixed
     {
-        try {
-            return $this->database->transaction($work);
-        } catch (\PDOException $error) {
-            $this->database->close();
-            throw new RateLimiterFailure("The rate limits in $this->directory: " . SqliteConnection::complaint($error, 'limits.db'), 0, $error);
-        } catch (Failure $failure) {
-            $this->database->close();
-            throw new RateLimiterFailure($failure->getMessage(), 0, $failure);
-        }
+        return $this->database->attempt(fn(): mixed => $this->database->transaction($work), RateLimiterFailure::class, 'The rate limits');
     }
 }

@@ -38,10 +38,10 @@ final class Engines
         $wait = isset($options['wait']) ? Options::seconds('wait', $options['wait'], '30') : self::WAIT;
         $ttl = isset($options['ttl']) ? Options::seconds('ttl', $options['ttl'], '1440') : null;
         $locks = !isset($options['lock']) || Options::flag('lock', $options['lock']);
-        $replicas = KeepingDsn::replicas($dsn, $options);
+        KeepingDsn::replicas($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
-            return [new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout), $locks, $replicas, $timeout), $wait, $ttl];
+            return [new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, SessionFailure::class), $locks), $wait, $ttl];
         }
         $directory = $dsn->path === '' ? Directory::default() . '/sessions' : $dsn->path;
         try {

@@ -4,9 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Session;
 
-use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Shards;
-use Larder\System\Failure;
 
 /**
  * Sessions in Redis or Valkey: `larder:session:{shard}:key` holds the version and the data and expires with the session, and the
@@ -49,16 +47,7 @@ final class RedisEngine implements Engine
         return 1
         LUA;
 
-    /**
-     * @param int   $replicas so many must have what is locked or written
-     * @param float $timeout  seconds that they may take
-     */
-    public function __construct(
-        private readonly Shards $shards,
-        private readonly bool $locks,
-        private readonly int $replicas,
-        private readonly float $timeout,
-    ) {}
+    public function __construct(private readonly Shards $shards, private readonly bool $locks) {}
 
     public function read(string $key, string $owner, int $life, int $keep, bool $isKnown): ?array
     {
@@ -70,7 +59,7 @@ final class RedisEngine implements Engine
             $isGood = false;
             try {
                 // Asked where a session begins, as one does that was evicted.
-                if ($there === '' && RedisConnection::evicts($this->call($key, ['INFO', 'memory']))) {
+                if ($there === '' && $this->shards->evicts(Shards::tag($key))) {
                     throw new SessionFailure('This Redis evicts keys when its memory is full, and a session must stay. Set its maxmemory-policy to noeviction, or use another server.');
                 }
                 $this->locks && $this->awaitReplicas($key);
@@ -109,7 +98,7 @@ final class RedisEngine implements Engine
 
     public function isStored(string $key): bool
     {
-        return $this->call($key, ['EXISTS', self::names($key)[0]]) === 1;
+        return $this->shards->call(Shards::tag($key), ['EXISTS', self::names($key)[0]]) === 1;
     }
 
     public function sweep(): int
@@ -121,16 +110,14 @@ final class RedisEngine implements Engine
     /** @throws SessionFailure */
     private function awaitReplicas(string $key): void
     {
-        if ($this->replicas > 0 && $this->call($key, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) < $this->replicas) {
-            throw new SessionFailure("Fewer than $this->replicas replicas have what this request did with its session, and a fail-over would lose it. See whether they are connected, or lower the option \"replicas\".");
+        if (!$this->shards->areCopied(Shards::tag($key))) {
+            throw new SessionFailure("Fewer replicas than asked for have what this request did with its session, and a fail-over would lose it. See whether they are connected, or lower the option \"replicas\".");
         }
     }
 
     private function run(string $key, string $script, #[\SensitiveParameter] string ...$arguments): mixed
     {
-        $arguments = ['2', ...self::names($key), ...\array_values($arguments)];
-
-        return $this->call($key, ['EVALSHA', \sha1($script), ...$arguments]) ?? $this->call($key, ['EVAL', $script, ...$arguments]);
+        return $this->shards->script(Shards::tag($key), $script, self::names($key), ...$arguments);
     }
 
     /** @return array{string, string} of a session and of its lock */
@@ -139,23 +126,5 @@ final class RedisEngine implements Engine
         $session = self::PREFIX . Shards::tag($key) . ":$key";
 
         return [$session, "$session:lock"];
-    }
-
-    /**
-     * @param non-empty-list<string> $command
-     *
-     * @return mixed null: the server does not know the script
-     *
-     * @throws SessionFailure
-     */
-    private function call(string $key, #[\SensitiveParameter] array $command): mixed
-    {
-        $connection = $this->shards->connection(Shards::tag($key));
-        $connection->begin();
-        try {
-            return $connection->call([$command])[0];
-        } catch (Failure $failure) {
-            throw new SessionFailure($failure->getMessage(), 0, $failure);
-        }
     }
 }

@@ -8,7 +8,6 @@ use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\Lock\LockFailure;
 use Larder\Lock\SqliteEngine as LockEngine;
-use Larder\System\Failure;
 use Larder\System\ProcessId;
 
 /**
@@ -41,7 +40,7 @@ final class SqliteEngine implements Engine
     private readonly DurableDatabase $database;
     private readonly ?LockEngine $locks;
 
-    public function __construct(private readonly string $directory, float $timeout, bool $locks)
+    public function __construct(string $directory, float $timeout, bool $locks)
     {
         $this->database = new DurableDatabase("$directory/sessions.db", self::APPLICATION, self::SCHEMA, false, $timeout, self::LOG);
         $this->locks = $locks ? new LockEngine($directory, $timeout) : null;
@@ -186,13 +185,7 @@ final class SqliteEngine implements Engine
     private function attempt(\Closure $work): mixed
     {
         try {
-            return $work();
-        } catch (\PDOException $error) {
-            $this->database->close();
-            throw new SessionFailure("The sessions in $this->directory: " . SqliteConnection::complaint($error, 'sessions.db'), 0, $error);
-        } catch (Failure $failure) {
-            $this->database->close();
-            throw new SessionFailure($failure->getMessage(), 0, $failure);
+            return $this->database->attempt($work, SessionFailure::class, 'The sessions');
         } catch (LockFailure $failure) {
             throw new SessionFailure($failure->getMessage(), 0, $failure);
         }

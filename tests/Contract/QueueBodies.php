@@ -109,25 +109,6 @@ trait QueueBodies
         }
     }
 
-    public function testAMissingClassIsADeadLetterWithItsReason(): void
-    {
-        $queue = $this->queue();
-        $class = 'Gone' . \bin2hex(\random_bytes(4));
-        $this->inProcesses(1, function () use ($class): int {
-            eval("final class $class { public int \$n = 1; }");
-            \assert(\class_exists($class));
-            $this->queue()->push(new $class());
-
-            return 1;
-        });
-        $queue->push('good');
-        self::assertSame(['good'], self::drain($queue), 'A worker gets the next one at once.');
-        [$dead] = $queue->dead();
-        self::assertNull($dead['body']);
-        self::assertStringContainsString($class, $dead['error']);
-        self::assertSame(0, $queue->size());
-    }
-
     public function testABodyWithTheWrongSignatureIsADeadLetter(): void
     {
         $secret = ['secret' => 'a secret of thirty-two characters'];

@@ -25,9 +25,4 @@ final class MemoryQueueTest extends QueueContract
 
         return Queue::over($this->transports[$name], $checked, $name);
     }
-
-    public function testAMissingClassIsADeadLetterWithItsReason(): void
-    {
-        self::markTestSkipped('A class cannot go from the process that has it.');
-    }
 }

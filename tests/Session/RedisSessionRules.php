@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Session;
 
 use Larder\Driver\Redis\Shards;
+use Larder\Session\SessionFailure;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\Wait;
 
@@ -140,8 +141,15 @@ abstract class RedisSessionRules extends SessionRules
         $this->assertRefused(static fn() => $request->read(self::ID), 'replicas');
         self::assertSame([], $this->server()->command('KEYS', '*'), 'it was given back');
         $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 {$this->server()->port}"]);
-        Wait::until(fn(): bool => \str_contains((string) $this->server()->command('INFO', 'replication'), 'state=online'), 'the replica');
-        $this->store('data', options: $options);
+        Wait::until(function () use ($options): bool {
+            try {
+                $this->store('data', options: $options);
+
+                return true;
+            } catch (SessionFailure) {
+                return false;
+            }
+        }, 'the replica');
         self::assertSame(1, $replica->command('EXISTS', self::entry()));
         $request->read(self::ID);
         $replica->stop();

@@ -11,7 +11,6 @@ use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
-use Predis\PredisException;
 
 /** A cache in a Redis that Sentinel watches. */
 #[CoversNothing]
@@ -73,24 +72,7 @@ final class RedisSentinelTest extends TestCase
         $living->set('k', 'old');
         $primary = $this->sentinels->primary();
         Wait::until(static fn(): bool => $primary->command('WAIT', '2', '100') === 2, 'the replicas to have it');
-        Wait::until(function (): bool {
-            try {
-                $this->sentinels->ask('SENTINEL', 'FAILOVER', RedisSentinels::MASTER);
-
-                return true;
-            } catch (\RuntimeException) {
-                // Too early, or one is under way.
-                return $this->sentinels->primary() !== $this->sentinels->servers[0];
-            }
-        }, 'the fail-over');
-        Wait::until(static function () use ($primary): bool {
-            try {
-                return \str_contains((string) $primary->command('INFO', 'replication'), 'role:slave');
-            } catch (PredisException) {
-                // Sentinel closes all connections to the one that it demotes.
-                return false;
-            }
-        }, 'the primary to be demoted');
+        $this->sentinels->failOver();
         Wait::until(fn(): bool => $this->open()->set('k', 'new'), 'the new primary');
         $living->refresh();
         // The process has changed something shortly before, so it may have begun anew.

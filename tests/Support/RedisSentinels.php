@@ -6,6 +6,7 @@ namespace Larder\Tests\Support;
 
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Program;
+use Predis\PredisException;
 
 /** A Redis with two replicas, watched by three sentinels. */
 final class RedisSentinels
@@ -55,11 +56,38 @@ final class RedisSentinels
     public function primary(): RedisServer
     {
         foreach ($this->servers as $server) {
-            if ($server->isRunning() && \str_contains((string) $server->command('INFO', 'replication'), 'role:master')) {
+            if (self::isPrimary($server)) {
                 return $server;
             }
         }
         throw new \LogicException('There is none.');
+    }
+
+    /** Lets Sentinel give the name to another server, and waits until it has. */
+    public function failOver(): void
+    {
+        $old = $this->primary();
+        Wait::until(function () use ($old): bool {
+            try {
+                $this->ask('SENTINEL', 'FAILOVER', self::MASTER);
+
+                return true;
+            } catch (\RuntimeException) {
+                // Too early, or one is under way.
+                return !self::isPrimary($old);
+            }
+        }, 'the fail-over to begin');
+        Wait::until(fn(): bool => !self::isPrimary($old) && \array_filter($this->servers, self::isPrimary(...)) !== [], 'the fail-over');
+    }
+
+    private static function isPrimary(RedisServer $server): bool
+    {
+        try {
+            return $server->isRunning() && \str_contains((string) $server->command('INFO', 'replication'), 'role:master');
+        } catch (PredisException) {
+            // Sentinel closes all connections to one that it demotes.
+            return false;
+        }
     }
 
     public function stop(): void

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Driver\Redis;
 
+use Larder\System\Failure;
+
 /**
  * Spreads names that have nothing to do with each other over the nodes of a cluster, by few slots and so by few connections. A
  * single server has one connection for all.
@@ -18,8 +20,17 @@ final class Shards
     /**
      * @param \Closure(string): RedisConnection $connect  gives the connection for a hash tag, without its braces
      * @param bool                              $hasSlots whether tags may lie on different servers
+     * @param float                             $timeout  seconds of a call
+     * @param int                               $replicas see areCopied()
+     * @param class-string<\RuntimeException>   $as       what is thrown where a server cannot be reached, or refuses
      */
-    public function __construct(private readonly \Closure $connect, private readonly bool $hasSlots) {}
+    public function __construct(
+        private readonly \Closure $connect,
+        private readonly bool $hasSlots,
+        private readonly float $timeout,
+        private readonly int $replicas,
+        private readonly string $as,
+    ) {}
 
     /** The hash tag of a name's keys, with its braces. */
     public static function tag(string $name): string
@@ -30,7 +41,7 @@ final class Shards
     /**
      * The tags of all keys.
      *
-     * @return non-empty-array<string, string> what connection() takes => the tags there, as a pattern of SCAN
+     * @return non-empty-array<string, string> what call() takes => the tags there, as a pattern of SCAN
      */
     public function tags(): array
     {
@@ -42,9 +53,66 @@ final class Shards
         return \array_combine($tags, $tags);
     }
 
-    /** The connection to the server that has the keys with this tag. */
-    public function connection(string $tag): RedisConnection
+    /**
+     * @param non-empty-list<string> $command about keys with this tag
+     *
+     * @return mixed null: the server does not know the script
+     */
+    public function call(string $tag, #[\SensitiveParameter] array $command): mixed
     {
-        return $this->connections[$this->hasSlots ? $tag : ''] ??= ($this->connect)(\substr($tag, 1, -1));
+        return $this->calls($tag, [$command])[0];
+    }
+
+    /**
+     * Runs commands in one round trip.
+     *
+     * @param non-empty-list<non-empty-list<string>> $commands about keys with this tag
+     *
+     * @return list<mixed> as call()
+     */
+    public function calls(string $tag, #[\SensitiveParameter] array $commands): array
+    {
+        $connection = $this->connections[$this->hasSlots ? $tag : ''] ??= ($this->connect)(\substr($tag, 1, -1));
+        $connection->begin();
+        try {
+            return $connection->call($commands);
+        } catch (Failure $failure) {
+            throw new $this->as($failure->getMessage(), 0, $failure);
+        }
+    }
+
+    /**
+     * Runs a script, and sends it where the server does not know it.
+     *
+     * @param non-empty-list<string> $keys with this tag
+     */
+    public function script(string $tag, string $script, array $keys, #[\SensitiveParameter] string ...$arguments): mixed
+    {
+        return $this->call($tag, self::named($script, $keys, ...$arguments))
+            ?? $this->call($tag, ['EVAL', $script, (string) \count($keys), ...$keys, ...\array_values($arguments)]);
+    }
+
+    /**
+     * The command by which script() first runs a script.
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @return non-empty-list<string>
+     */
+    public static function named(string $script, array $keys, #[\SensitiveParameter] string ...$arguments): array
+    {
+        return ['EVALSHA', \sha1($script), (string) \count($keys), ...$keys, ...\array_values($arguments)];
+    }
+
+    /** Whether the server evicts keys when its memory is full. */
+    public function evicts(string $tag): bool
+    {
+        return RedisConnection::evicts($this->call($tag, ['INFO', 'memory']));
+    }
+
+    /** Whether as many replicas as asked for have what was written last. Waits for them for half of a call's time. */
+    public function areCopied(string $tag): bool
+    {
+        return $this->replicas === 0 || $this->call($tag, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) >= $this->replicas;
     }
 }

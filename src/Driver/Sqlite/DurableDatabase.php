@@ -81,6 +81,29 @@ final class DurableDatabase
     }
 
     /**
+     * Runs $work and throws what goes wrong there as its user's own exception.
+     *
+     * @template T
+     *
+     * @param \Closure(): T                   $work
+     * @param class-string<\RuntimeException> $as
+     * @param string                          $what is kept, for the message
+     *
+     * @return T
+     *
+     * @throws \RuntimeException of that class
+     */
+    public function attempt(\Closure $work, string $as, string $what): mixed
+    {
+        try {
+            return $work();
+        } catch (\PDOException|Failure $error) {
+            $this->close();
+            throw new $as($error instanceof Failure ? $error->getMessage() : "$what in " . \dirname($this->file) . ': ' . SqliteConnection::complaint($error, \basename($this->file)), 0, $error);
+        }
+    }
+
+    /**
      * Begins a transaction, which the caller ends by SqliteConnection::commit() or rollBack().
      *
      * @throws Failure|\PDOException
