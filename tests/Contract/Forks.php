@@ -96,7 +96,7 @@ trait Forks
         return [$pid, $file];
     }
 
-    protected function kill(int $pid): void
+    protected function killChild(int $pid): void
     {
         \posix_kill($pid, \SIGCONT);
         \posix_kill($pid, \SIGKILL);
@@ -106,7 +106,7 @@ trait Forks
 
     protected function endChildren(): void
     {
-        \array_map($this->kill(...), \array_keys($this->children));
+        \array_map($this->killChild(...), \array_keys($this->children));
         foreach ($this->resultFiles as $file) {
             \is_file($file) && \unlink($file);
         }

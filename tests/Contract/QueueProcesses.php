@@ -225,7 +225,7 @@ trait QueueProcesses
             if ($looks % 20 === 0) {
                 $pid = \array_rand($children);
                 $works = $children[$pid];
-                $this->kill($pid);
+                $this->killChild($pid);
                 unset($children[$pid]);
                 $start($works);
             }
@@ -269,7 +269,7 @@ trait QueueProcesses
             if ($n++ < 5 && \count($workers) === 3) {
                 $pid = \array_rand($workers);
                 $i = $workers[$pid];
-                $this->kill($pid);
+                $this->killChild($pid);
                 unset($workers[$pid]);
                 // It goes through all minutes again: others have pushed some of them.
                 $workers[$start($i, 1)] = $i;
