@@ -225,7 +225,8 @@ final class MemoryTransport implements Transport
             }
         }
 
-        return $now;
+        // What was given back just now is due.
+        return ($this->now)();
     }
 
     /** @return ?Kept what this token's owner has claimed, which is claimed no more */
