@@ -6,12 +6,16 @@ namespace Larder\Config;
 
 use Larder\Driver\Redis\RedisConnection;
 use Larder\Driver\Redis\Shards;
+use Larder\System\Failure;
+use Larder\System\WrongUser;
 
 /** Reads the DSN and the options of what must not forget: queues, counters, locks, sessions and rate limits. */
 final class KeepingDsn
 {
     /** Options of all of them. */
     private const KNOWN = ['dsn', 'timeout', 'credentials', 'persist'];
+
+    private const TIMEOUT = 5.0;
 
     /**
      * @param string|array<array-key, mixed> $source  a DSN, or an array with "dsn" and options; those of the DSN's query are added
@@ -34,12 +38,13 @@ final class KeepingDsn
         if ($isNamed && $dsn->scheme === 'sqlite' && $dsn->path === '') {
             throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example ' . $example);
         }
+        \array_push($known, ...self::KNOWN);
         foreach ($options += $dsn->query as $option => $_) {
-            if (!\in_array($option, [...$known, ...self::KNOWN], true)) {
-                throw InvalidConfiguration::unknownOption((string) $option, [...$known, ...self::KNOWN]);
+            if (!\in_array($option, $known, true)) {
+                throw InvalidConfiguration::unknownOption((string) $option, $known);
             }
         }
-
+        self::replicas($dsn, $options);
         if (self::credentials($options) !== null && $dsn->scheme === 'sqlite') {
             throw new InvalidConfiguration('The option "credentials" is for redis://. Leave it out: SQLite asks for none.');
         }
@@ -47,6 +52,38 @@ final class KeepingDsn
         isset($options['persist']) && Options::choice('persist', $options['persist'], ['required' => '']);
 
         return [$dsn, $options];
+    }
+
+    /**
+     * Seconds that a call waits for other processes, or for the server.
+     *
+     * @param array<array-key, mixed> $options of read()
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function timeout(array $options): float
+    {
+        return isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+    }
+
+    /**
+     * The directory of sqlite://, which is made if it is not there.
+     *
+     * @param string                          $name of the folder in Larder's own directory where the DSN names none
+     * @param class-string<\RuntimeException> $as   what is thrown where it cannot be had now
+     *
+     * @throws WrongUser
+     */
+    public static function directory(Dsn $dsn, string $name, string $as): string
+    {
+        $directory = $dsn->path === '' ? Directory::default() . "/$name" : $dsn->path;
+        try {
+            Directory::prepare($directory);
+        } catch (Failure $failure) {
+            throw new $as($failure->getMessage(), 0, $failure);
+        }
+
+        return $directory;
     }
 
     /**
@@ -89,7 +126,7 @@ final class KeepingDsn
      *
      * @throws InvalidConfiguration
      */
-    public static function replicas(Dsn $dsn, #[\SensitiveParameter] array $options): int
+    private static function replicas(Dsn $dsn, #[\SensitiveParameter] array $options): int
     {
         $replicas = \filter_var($options['replicas'] ?? 0, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 0, 'max_range' => 100]]);
         if (!\is_int($replicas)) {

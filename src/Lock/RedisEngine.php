@@ -80,9 +80,7 @@ final class RedisEngine implements Engine
         foreach ($this->shards->tags() as $tag => $pattern) {
             $cursor = '0';
             do {
-                $page = $this->shards->call($tag, ['SCAN', $cursor, 'MATCH', self::LOCK . "$pattern:*", 'COUNT', '1000']);
-                $cursor = \is_array($page) && \is_string($page[0] ?? null) ? $page[0] : '0';
-                $names = \array_values(\array_filter(\is_array($page) && \is_array($page[1] ?? null) ? $page[1] : [], \is_string(...)));
+                [$cursor, $names] = $this->shards->scan($tag, $cursor, self::LOCK . "$pattern:*");
                 $names === [] || $this->shards->call($tag, ['UNLINK', ...$names]);
             } while ($cursor !== '0');
         }

@@ -46,10 +46,10 @@ final class SqliteEngine implements Engine
             if ($this->holder($connection, $name) !== null) {
                 return null;
             }
-            $fence = (int) self::rows($connection, 'UPDATE fence SET last = last + 1 RETURNING last', [])[0][0];
-            self::rows($connection, 'REPLACE INTO lock VALUES (:name, :owner, :fence, :boot, :until, :wall, :process)', ['name' => $name, 'owner' => $owner, 'fence' => $fence, 'process' => $process] + self::end($life));
+            $fence = (int) $connection->named('UPDATE fence SET last = last + 1 RETURNING last', [])[0][0];
+            $connection->named('REPLACE INTO lock VALUES (:b_name, :owner, :fence, :boot, :until, :wall, :process)', ['b_name' => $name, 'owner' => $owner, 'fence' => $fence, 'process' => $process] + self::end($life));
             if ($fence % self::SWEPT === 0) {
-                self::rows($connection, 'DELETE FROM lock WHERE wall < :wall AND (boot <> :boot OR until < :until)', self::end(0));
+                $connection->named('DELETE FROM lock WHERE wall < :wall AND (boot <> :boot OR until < :until)', self::end(0));
             }
 
             return $fence;
@@ -63,7 +63,7 @@ final class SqliteEngine implements Engine
             if ($there !== $owner) {
                 return null;
             }
-            self::rows($connection, 'UPDATE lock SET boot = :boot, until = :until, wall = :wall, process = :process WHERE name = :name', ['name' => $name, 'process' => $process] + self::end($life));
+            $connection->named('UPDATE lock SET boot = :boot, until = :until, wall = :wall, process = :process WHERE name = :b_name', ['b_name' => $name, 'process' => $process] + self::end($life));
 
             return $fence;
         });
@@ -73,7 +73,7 @@ final class SqliteEngine implements Engine
     {
         return $this->transaction(function (SqliteConnection $connection) use ($name, $owner): bool {
             $isOwned = ($this->holder($connection, $name)[0] ?? null) === $owner;
-            $isOwned && self::rows($connection, 'DELETE FROM lock WHERE name = :name', ['name' => $name]);
+            $isOwned && $connection->named('DELETE FROM lock WHERE name = :b_name', ['b_name' => $name]);
 
             return $isOwned;
         });
@@ -90,13 +90,13 @@ final class SqliteEngine implements Engine
 
     public function clear(): void
     {
-        $this->transaction(static fn(SqliteConnection $connection): array => self::rows($connection, 'DELETE FROM lock', []));
+        $this->transaction(static fn(SqliteConnection $connection): array => $connection->named('DELETE FROM lock'));
     }
 
     /** @return ?array{string, int} owner and fencing number; null: nobody holds it */
     private function holder(SqliteConnection $connection, string $name): ?array
     {
-        $row = self::rows($connection, 'SELECT owner, fence, boot, until, wall, process FROM lock WHERE name = :name', ['name' => $name])[0] ?? null;
+        $row = $connection->named('SELECT owner, fence, boot, until, wall, process FROM lock WHERE name = :b_name', ['b_name' => $name])[0] ?? null;
         if ($row === null) {
             return null;
         }
@@ -104,7 +104,7 @@ final class SqliteEngine implements Engine
         // Where nobody can tell a boot from another (no /proc), the wall clock must do.
         $isHeld = $boot === MachineBoot::id() && $boot !== ''
             ? $until > Clock::now() && ($process === '' || ProcessId::isAlive((string) $process) !== false)
-            : ($process === '' || $boot === '') && $wall > self::wall();
+            : ($process === '' || $boot === '') && $wall > Clock::wall();
 
         return $isHeld ? [(string) $owner, (int) $fence] : null;
     }
@@ -112,31 +112,7 @@ final class SqliteEngine implements Engine
     /** @return array{boot: string, until: int, wall: int} this boot, and the end by both clocks */
     private static function end(int $life): array
     {
-        return ['boot' => MachineBoot::id(), 'until' => Clock::now() + $life, 'wall' => self::wall() + $life];
-    }
-
-    private static function wall(): int
-    {
-        return (int) (\microtime(true) * 1000);
-    }
-
-    /**
-     * @param array<string, int|string> $values by parameter; `name` may have any bytes
-     *
-     * @return list<list<int|string>>
-     *
-     * @throws \PDOException
-     */
-    private static function rows(SqliteConnection $connection, string $sql, array $values): array
-    {
-        $statement = $connection->statement($sql);
-        foreach ($values as $parameter => $value) {
-            $statement->bindValue($parameter, $value, $parameter === 'name' ? \PDO::PARAM_LOB : (\is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR));
-        }
-        $statement->execute();
-
-        /** @var list<list<int|string>> */
-        return $statement->fetchAll(\PDO::FETCH_NUM);
+        return ['boot' => MachineBoot::id(), 'until' => Clock::now() + $life, 'wall' => Clock::wall() + $life];
     }
 
     /**

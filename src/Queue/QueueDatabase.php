@@ -33,8 +33,8 @@ final class QueueDatabase
 
     /**
      * `rank` is the priority with its sign turned, `n` the place in the order of pushes, `sum` a checksum, `due` the time at
-     * which a message is ready, free again, or died (milliseconds). The table `waiting`
-     * has the keys of what is ready or delayed, and of what is claimed and has its key until it was handled. `claimed` has a row 0, whose token counts what waits: a claim
+     * which a message is ready, free again, or died (milliseconds). The table `waiting` has the keys of what is ready or delayed,
+     * and of what is claimed and has its key until it was handled. `claimed` has a row 0, whose token counts what waits: a claim
      * writes that page in any case. The one row of `state` knows the last n; up to where the log of pushes (PushLog) is in the
      * tables and how it ends there, that before it too; and how many messages the log may yet add.
      */

@@ -4,20 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\RateLimiter;
 
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
-use Larder\Config\Options;
-use Larder\System\Failure;
 use Larder\System\WrongUser;
 
 /** Makes the engine that a DSN and options name; every default of rate limits stands here. */
 final class Engines
 {
-    /** Seconds. */
-    private const TIMEOUT = 5.0;
-
     /**
      * @param string|array<array-key, mixed> $source
      *
@@ -29,17 +23,12 @@ final class Engines
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold rate limits, because it may forget. Write sqlite:///directory or redis://host.");
         }
-        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $timeout = KeepingDsn::timeout($options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
             return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, RateLimiterFailure::class));
         }
-        $directory = $dsn->path === '' ? Directory::default() . '/limits' : $dsn->path;
-        try {
-            Directory::prepare($directory);
-        } catch (Failure $failure) {
-            throw new RateLimiterFailure($failure->getMessage(), 0, $failure);
-        }
+        $directory = KeepingDsn::directory($dsn, 'limits', RateLimiterFailure::class);
 
         return new SqliteEngine($directory, $timeout);
     }

@@ -45,7 +45,7 @@ final class SqliteEngine implements Engine
 
         return $this->transaction(static function (SqliteConnection $connection) use ($algorithm, $key, $limit, $window, $fill, $cost): Decision {
             $now = Clock::now();
-            $wall = (int) (\microtime(true) * 1000);
+            $wall = Clock::wall();
             $boot = MachineBoot::id();
             /** @var array{string, int, int, string}|false $row */
             $row = $connection->find('SELECT boot, at, wall, state FROM counted WHERE key = ?', $key);

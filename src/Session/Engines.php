@@ -4,12 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Session;
 
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
 use Larder\Config\Options;
-use Larder\System\Failure;
 use Larder\System\WrongUser;
 
 /** Makes the engine that a DSN and options name; every default of sessions stands here. */
@@ -18,7 +16,6 @@ final class Engines
     private const KNOWN = ['ttl', 'lock', 'wait', 'replicas'];
 
     /** Seconds. */
-    private const TIMEOUT = 5.0;
     private const WAIT = 30.0;
 
     /**
@@ -34,21 +31,15 @@ final class Engines
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold sessions, because it may forget, and its users would be logged out. Write sqlite:///directory or redis://host.");
         }
-        $timeout = isset($options['timeout']) ? Options::seconds('timeout', $options['timeout'], '5') : self::TIMEOUT;
+        $timeout = KeepingDsn::timeout($options);
         $wait = isset($options['wait']) ? Options::seconds('wait', $options['wait'], '30') : self::WAIT;
         $ttl = isset($options['ttl']) ? Options::seconds('ttl', $options['ttl'], '1440') : null;
         $locks = !isset($options['lock']) || Options::flag('lock', $options['lock']);
-        KeepingDsn::replicas($dsn, $options);
         $dsn->needs();
         if ($dsn->scheme !== 'sqlite') {
             return [new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, SessionFailure::class), $locks), $wait, $ttl];
         }
-        $directory = $dsn->path === '' ? Directory::default() . '/sessions' : $dsn->path;
-        try {
-            Directory::prepare($directory);
-        } catch (Failure $failure) {
-            throw new SessionFailure($failure->getMessage(), 0, $failure);
-        }
+        $directory = KeepingDsn::directory($dsn, 'sessions', SessionFailure::class);
 
         return [new SqliteEngine($directory, $timeout, $locks), $wait, $ttl];
     }

@@ -8,6 +8,7 @@ use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\Lock\LockFailure;
 use Larder\Lock\SqliteEngine as LockEngine;
+use Larder\System\Clock;
 use Larder\System\ProcessId;
 
 /**
@@ -58,8 +59,8 @@ final class SqliteEngine implements Engine
             }
             $isTaken = false;
             try {
-                $until = self::now() + $keep;
-                [$version, $data, $end] = self::rows($this->database->connection(), 'SELECT version, data, until FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => self::now()])[0] ?? ['', '', $until];
+                $until = Clock::wall() + $keep;
+                [$version, $data, $end] = $this->database->connection()->named('SELECT version, data, until FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => Clock::wall()])[0] ?? ['', '', $until];
                 $end < $until && $this->extend($key, $until);
                 $isTaken = $version !== '' || !$isKnown;
             } finally {
@@ -79,13 +80,13 @@ final class SqliteEngine implements Engine
             }
             try {
                 return $this->database->transaction(function (SqliteConnection $connection) use ($key, $owner, $version, $data, $ttl): bool {
-                    $now = self::now();
-                    $there = self::rows($connection, 'SELECT version FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => $now])[0][0] ?? '';
+                    $now = Clock::wall();
+                    $there = $connection->named('SELECT version FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => $now])[0][0] ?? '';
                     // The lock may end just now. So the version decides, in the transaction that writes.
                     if ($this->locks === null ? $there === '' && $version !== '' : $there !== $version) {
                         return false;
                     }
-                    self::rows($connection, 'REPLACE INTO session (id, until, version, data) VALUES (:id, :until, :version, :data)', ['id' => $key, 'until' => $now + $ttl, 'version' => $owner, 'data' => $data]);
+                    $connection->named('REPLACE INTO session (id, until, version, data) VALUES (:id, :until, :version, :b_data)', ['id' => $key, 'until' => $now + $ttl, 'version' => $owner, 'b_data' => $data]);
                     $there === '' && self::remove($connection, self::REMOVED);
 
                     return true;
@@ -99,7 +100,7 @@ final class SqliteEngine implements Engine
     public function renew(string $key, string $owner, int $ttl): void
     {
         $this->attempt(function () use ($key, $ttl): void {
-            $this->extend($key, self::now() + $ttl);
+            $this->extend($key, Clock::wall() + $ttl);
         });
         $this->release($key, $owner);
     }
@@ -111,13 +112,13 @@ final class SqliteEngine implements Engine
 
     public function destroy(string $key, string $owner): void
     {
-        $this->attempt(fn(): mixed => $this->database->transaction(static fn(SqliteConnection $connection): array => self::rows($connection, 'DELETE FROM session WHERE id = :id', ['id' => $key])));
+        $this->attempt(fn(): mixed => $this->database->transaction(static fn(SqliteConnection $connection): array => $connection->named('DELETE FROM session WHERE id = :id', ['id' => $key])));
         $this->release($key, $owner);
     }
 
     public function isStored(string $key): bool
     {
-        return $this->attempt(fn(): bool => self::rows($this->database->connection(), 'SELECT 1 FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => self::now()]) !== []);
+        return $this->attempt(fn(): bool => $this->database->connection()->named('SELECT 1 FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => Clock::wall()]) !== []);
     }
 
     public function sweep(): int
@@ -134,43 +135,18 @@ final class SqliteEngine implements Engine
     /** Sets a session's end, unless it has expired. */
     private function extend(string $key, int $until): void
     {
-        $this->database->transaction(static fn(SqliteConnection $connection): array => self::rows($connection, 'UPDATE session SET until = :until WHERE id = :id AND until > :now', ['until' => $until, 'id' => $key, 'now' => self::now()]));
+        $this->database->transaction(static fn(SqliteConnection $connection): array => $connection->named('UPDATE session SET until = :until WHERE id = :id AND until > :now', ['until' => $until, 'id' => $key, 'now' => Clock::wall()]));
     }
 
     private static function remove(SqliteConnection $connection, int $most): int
     {
-        return \count(self::rows($connection, 'DELETE FROM session WHERE id IN (SELECT id FROM session WHERE until <= :now LIMIT :most) RETURNING 1', ['now' => self::now(), 'most' => $most]));
+        return \count($connection->named('DELETE FROM session WHERE id IN (SELECT id FROM session WHERE until <= :now LIMIT :most) RETURNING 1', ['now' => Clock::wall(), 'most' => $most]));
     }
 
     /** Lock\Locks of the same directory may have names of their own. */
     private static function lock(string $key): string
     {
         return "session:$key";
-    }
-
-    /** Milliseconds of the wall clock. */
-    private static function now(): int
-    {
-        return (int) (\microtime(true) * 1000);
-    }
-
-    /**
-     * @param array<string, int|string> $values by parameter; `data` may have any bytes
-     *
-     * @return list<list<int|string>>
-     *
-     * @throws \PDOException
-     */
-    private static function rows(SqliteConnection $connection, string $sql, #[\SensitiveParameter] array $values): array
-    {
-        $statement = $connection->statement($sql);
-        foreach ($values as $parameter => $value) {
-            $statement->bindValue($parameter, $value, $parameter === 'data' ? \PDO::PARAM_LOB : (\is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR));
-        }
-        $statement->execute();
-
-        /** @var list<list<int|string>> */
-        return $statement->fetchAll(\PDO::FETCH_NUM);
     }
 
     /**

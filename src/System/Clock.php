@@ -47,6 +47,12 @@ final class Clock
         return \intdiv($now, 1_000_000) + self::$behind;
     }
 
+    /** Milliseconds of the wall clock, which anybody may set. */
+    public static function wall(): int
+    {
+        return (int) (\microtime(true) * 1000);
+    }
+
     private static function compare(int $now): void
     {
         Quiet::begin();

@@ -25,9 +25,7 @@ final class Handler
             throw new InvalidArgumentException('No handler. ' . self::ADVICE);
         }
         if (\is_file($text)) {
-            $handler = (static fn(): mixed => require \realpath($text))();
-
-            return \is_callable($handler) ? $handler(...) : throw new InvalidArgumentException("The file \"$text\" returns " . \get_debug_type($handler) . ', and no callable. ' . self::ADVICE);
+            return self::returned($text, self::ADVICE);
         }
         if (\str_ends_with($text, '.php') || \str_contains($text, '/')) {
             throw new InvalidArgumentException("There is no file \"$text\". " . self::ADVICE);
@@ -62,10 +60,17 @@ final class Handler
         if (!\is_file($file)) {
             throw new InvalidArgumentException("There is no file \"$file\". $advice");
         }
-        $add = (static fn(): mixed => require \realpath($file))();
         $schedule = new Schedule($queue);
-        \is_callable($add) ? $add($schedule) : throw new InvalidArgumentException("The file \"$file\" returns " . \get_debug_type($add) . ", and no callable. $advice");
+        self::returned($file, $advice)($schedule);
 
         return $schedule;
+    }
+
+    /** The callable that a file returns. */
+    private static function returned(string $file, string $advice): \Closure
+    {
+        $callable = (static fn(): mixed => require \realpath($file))();
+
+        return \is_callable($callable) ? $callable(...) : throw new InvalidArgumentException("The file \"$file\" returns " . \get_debug_type($callable) . ", and no callable. $advice");
     }
 }

@@ -249,6 +249,22 @@ abstract class RedisConnection
     }
 
     /**
+     * What SCAN answers.
+     *
+     * @return array{string, list<string>} the next cursor, and names
+     *
+     * @throws Failure
+     */
+    final public function page(mixed $page): array
+    {
+        if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
+            throw $this->failure('SCAN was answered by something else');
+        }
+
+        return [$page[0], \array_values(\array_filter($page[1], \is_string(...)))];
+    }
+
+    /**
      * @param mixed $text what INFO answers
      *
      * @return array<string, string> by field

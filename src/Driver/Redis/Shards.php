@@ -72,10 +72,32 @@ final class Shards
      */
     public function calls(string $tag, #[\SensitiveParameter] array $commands): array
     {
+        return $this->with($tag, static fn(RedisConnection $connection): array => $connection->call($commands));
+    }
+
+    /**
+     * Some names of keys that match a pattern of SCAN.
+     *
+     * @return array{string, list<string>} the next cursor ('0': there are no more), and names
+     */
+    public function scan(string $tag, string $cursor, string $pattern): array
+    {
+        return $this->with($tag, static fn(RedisConnection $connection): array => $connection->page($connection->call([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '1000']])[0]));
+    }
+
+    /**
+     * @template T
+     *
+     * @param \Closure(RedisConnection): T $work
+     *
+     * @return T
+     */
+    private function with(string $tag, \Closure $work): mixed
+    {
         $connection = $this->connections[$this->hasSlots ? $tag : ''] ??= ($this->connect)(\substr($tag, 1, -1));
         $connection->begin();
         try {
-            return $connection->call($commands);
+            return $work($connection);
         } catch (Failure $failure) {
             throw new $this->as($failure->getMessage(), 0, $failure);
         }

@@ -326,6 +326,27 @@ class SqliteConnection
         return $row;
     }
 
+    /**
+     * Runs a statement with named parameters.
+     *
+     * @param array<string, int|string> $values by parameter; those that begin with "b_" may have any bytes
+     *
+     * @return list<list<int|string>>
+     *
+     * @throws \PDOException
+     */
+    public function named(string $sql, #[\SensitiveParameter] array $values = []): array
+    {
+        $statement = $this->statement($sql);
+        foreach ($values as $parameter => $value) {
+            $statement->bindValue($parameter, $value, \str_starts_with($parameter, 'b_') ? \PDO::PARAM_LOB : (\is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR));
+        }
+        $statement->execute();
+
+        /** @var list<list<int|string>> */
+        return $statement->fetchAll(\PDO::FETCH_NUM);
+    }
+
     public function run(string $sql): void
     {
         $this->pdo()->exec($sql);

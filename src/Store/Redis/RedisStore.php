@@ -298,7 +298,7 @@ final class RedisStore implements ReadsOne
             return false;
         }
         [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*', 'COUNT', '500']]);
-        [$cursor, $names] = $this->page($page);
+        [$cursor, $names] = $this->connection->page($page);
         // Only older ones: a newer epoch may have begun since the head was read.
         $old = \array_values(\array_filter($this->own($names), fn(string $name): bool => \substr($name, \strlen($this->prefix) + 1, 16) < \substr($head, 0, 16)));
         $commands = [$cursor === '0' ? ['DEL', $sweep] : ['SET', $sweep, $cursor]];
@@ -321,22 +321,6 @@ final class RedisStore implements ReadsOne
     private function own(array $names): array
     {
         return \array_values(\array_filter($names, fn(string $name): bool => \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1));
-    }
-
-    /**
-     * What SCAN answers.
-     *
-     * @return array{string, list<string>} the next cursor, and names
-     *
-     * @throws Failure
-     */
-    private function page(mixed $page): array
-    {
-        if (!\is_array($page) || !\is_string($page[0] ?? null) || !\is_array($page[1] ?? null)) {
-            throw $this->failure('SCAN was answered by something else');
-        }
-
-        return [$page[0], \array_values(\array_filter($page[1], \is_string(...)))];
     }
 
     /** In no order. Yields every key that exists all the while, at least once (the documentation of SCAN). */
@@ -366,7 +350,7 @@ final class RedisStore implements ReadsOne
             $this->connection->begin();
             $this->connection->ready();
             [$page] = $this->connection->run([['SCAN', $cursor, 'MATCH', $pattern, 'COUNT', '500']]);
-            [$cursor, $names] = $this->page($page);
+            [$cursor, $names] = $this->connection->page($page);
             if ($names !== []) {
                 yield $names;
             }
@@ -379,7 +363,7 @@ final class RedisStore implements ReadsOne
         $this->connection->begin();
         $this->ready();
         [$page, $all] = $this->connection->run([['SCAN', '0', 'COUNT', '1000'], ['DBSIZE']]);
-        [$cursor, $names] = $this->page($page);
+        [$cursor, $names] = $this->connection->page($page);
         $own = \array_values(\array_filter($names, fn(string $name): bool => \str_starts_with($name, $this->base)));
         $weighed = \array_slice($own, 0, self::WEIGHED);
         $sizes = $weighed === [] ? [] : $this->connection->run(\array_map(static fn(string $name): array => ['MEMORY', 'USAGE', $name], $weighed), \count($weighed));
