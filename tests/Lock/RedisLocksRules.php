@@ -7,27 +7,20 @@ namespace Larder\Tests\Lock;
 use Larder\Driver\Redis\Shards;
 use Larder\Lock\LockFailure;
 use Larder\Lock\Locks;
+use Larder\Tests\Support\KeepingRedis;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\Wait;
 
 abstract class RedisLocksRules extends LocksRules
 {
+    use KeepingRedis;
+
     protected const SCHEME = 'redis';
-
-    private ?RedisServer $server = null;
-
-    protected function setUp(): void
-    {
-        parent::setUp();
-        RedisServer::demand();
-    }
 
     protected function open(array $options = []): Locks
     {
-        $this->server ??= new RedisServer(config: ['repl-diskless-sync-delay' => '0'], appendOnly: true);
-
-        return Locks::open(['dsn' => static::SCHEME . '://' . $this->server->socket] + $options);
+        return Locks::open(['dsn' => $this->dsn()] + $options);
     }
 
     public function testACleanRestartKeepsIt(): void

@@ -8,24 +8,18 @@ use Larder\RateLimiter;
 use Larder\RateLimiter\Algorithm;
 use Larder\RateLimiter\RateLimiterFailure;
 use Larder\RateLimiter\RedisEngine;
+use Larder\Tests\Support\KeepingRedis;
 use Larder\Tests\Support\RedisServer;
 
 abstract class RedisRateLimiterRules extends RateLimiterRules
 {
+    use KeepingRedis;
+
     protected const SCHEME = 'redis';
-
-    private ?RedisServer $server = null;
-
-    protected function setUp(): void
-    {
-        RedisServer::demand();
-    }
 
     protected function open(): RateLimiter
     {
-        $this->server ??= new RedisServer(appendOnly: true);
-
-        return RateLimiter::open(static::SCHEME . '://' . $this->server->socket);
+        return RateLimiter::open($this->dsn());
     }
 
     public function testACleanRestartForgetsNothing(): void

@@ -6,30 +6,15 @@ namespace Larder\Tests\Session;
 
 use Larder\Driver\Redis\Shards;
 use Larder\Session\SessionFailure;
+use Larder\Tests\Support\KeepingRedis;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\Wait;
 
 abstract class RedisSessionRules extends SessionRules
 {
+    use KeepingRedis;
+
     protected const SCHEME = 'redis';
-
-    private ?RedisServer $server = null;
-
-    protected function setUp(): void
-    {
-        parent::setUp();
-        RedisServer::demand();
-    }
-
-    protected function server(): RedisServer
-    {
-        return $this->server ??= new RedisServer(config: ['repl-diskless-sync-delay' => '0'], appendOnly: true);
-    }
-
-    protected function dsn(): string
-    {
-        return static::SCHEME . '://' . $this->server()->socket;
-    }
 
     private static function entry(): string
     {
