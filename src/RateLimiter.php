@@ -53,7 +53,8 @@ final class RateLimiter
      * At most $limit in each window. A window begins with what is first counted after the end of the one before, so twice the
      * limit may come within a window's length, about its end.
      *
-     * @param string $key     what is limited, for example an address with the name of what it does; any bytes
+     * @param string $key     what is limited, for example an address with the name of what it does; any bytes. Each limit has a key of
+     *                        its own: another window with the same key may forget what this one has counted
      * @param float  $seconds of a window, at least 0.001
      * @param int    $cost    what this call counts for; 0: it only asks
      *
