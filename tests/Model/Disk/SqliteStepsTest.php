@@ -126,8 +126,8 @@ final class SqliteStepsTest extends TestCase
     /** @return iterable<string, array{list<string>, int}> */
     public static function many(): iterable
     {
-        yield 'two writers' => [['sets', 'deletes', 'follows twice'], 1];
-        yield 'two writers, two near requests' => [['fills', 'follows', 'follows'], 1];
+        yield 'two writers' => [['sets', 'deletes', 'follows'], 0];
+        yield 'two writers, two near requests' => [['fills', 'follows', 'follows'], 0];
         yield 'two deaths' => [['sets', 'counts', 'recovers'], 2];
     }
 
