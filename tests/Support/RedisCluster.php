@@ -48,11 +48,15 @@ final class RedisCluster
         return 'redis+cluster://' . \implode(',', \array_map(static fn(RedisServer $node): string => "127.0.0.1:$node->port", $this->nodes)) . "?$options";
     }
 
-    /** Which node has the keys with this hash tag now. */
-    public function owner(string $tag): RedisServer
+    /**
+     * Which node has the keys with this hash tag now.
+     *
+     * @param ?RedisServer $silent a node that cannot be asked
+     */
+    public function owner(string $tag, ?RedisServer $silent = null): RedisServer
     {
         foreach ($this->nodes as $node) {
-            if (!$node->isRunning()) {
+            if ($node === $silent || !$node->isRunning()) {
                 continue;
             }
             $slot = $node->command('CLUSTER', 'KEYSLOT', '{' . $tag . '}');
