@@ -88,7 +88,9 @@ final class InvalidConfiguration extends \InvalidArgumentException
     /** @param list<string> $known */
     public static function unknownOption(string $name, array $known): self
     {
-        $meant = match (\strtolower($name)) {
+        // Queues, locks and the like have few of a cache's options.
+        $isCache = \in_array('prefix', $known, true);
+        $meant = !$isCache ? self::didYouMean($name, $known) : match (\strtolower($name)) {
             'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
             'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
             'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' A Redis Cluster and servers that Sentinel watches have schemes of their own: redis+cluster://host1,host2 and redis+sentinel://host1,host2/mymaster.',
@@ -121,7 +123,12 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function seconds(string $option, mixed $given, string $example): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a number of seconds above zero. Write for example ' . $option . '=' . $example . '.');
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a number of seconds above zero and below a billion. Write for example ' . $option . '=' . $example . '.');
+    }
+
+    public static function number(string $option, mixed $given, int $least, int $most, string $example): self
+    {
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a whole number from ' . $least . ($most === \PHP_INT_MAX ? ' on' : ' to ' . $most) . '. Write for example ' . $option . '=' . $example . '.');
     }
 
     public static function prefix(string $given): self

@@ -341,6 +341,13 @@ final class Options
         return \is_int($value) && $value > 0 ? $value : throw InvalidConfiguration::size($option, $value);
     }
 
+    public static function number(string $option, mixed $value, int $least, string $example, int $most = \PHP_INT_MAX): int
+    {
+        $number = \is_int($value) || \is_string($value) ? \filter_var($value, \FILTER_VALIDATE_INT, ['options' => ['min_range' => $least, 'max_range' => $most]]) : false;
+
+        return \is_int($number) ? $number : throw InvalidConfiguration::number($option, $value, $least, $most, $example);
+    }
+
     public static function seconds(string $option, mixed $value, string $example): float
     {
         if (\is_string($value) && !\is_numeric($value) || !\is_scalar($value) || \is_bool($value)) {
