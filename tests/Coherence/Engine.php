@@ -221,8 +221,9 @@ final class Engine
     /** Another server takes over; the old one comes back as its replica. */
     private function failOver(string $how): void
     {
-        $old = $this->primary();
         try {
+            $this->cluster?->settle('larder');
+            $old = $this->primary();
             if ($how === 'moved') {
                 $this->cluster?->move('larder');
             } elseif ($how === 'killed') {
@@ -238,7 +239,7 @@ final class Engine
         } catch (\Exception) {
             // Too early: the servers have not yet done with the one before.
         }
-        $old === null || $old->isRunning() || $old->start();
+        !isset($old) || $old->isRunning() || $old->start();
     }
 
     private function place(): string
