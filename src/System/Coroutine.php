@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\System;
+
+use Revolt\EventLoop;
+use Revolt\EventLoop\FiberLocal;
+
+/**
+ * Which coroutine is running: a fiber, a task of Revolt's event loop (and so of Amp), or a coroutine of Swoole.
+ *
+ * Revolt runs one task after another in the same fiber, and clears what is local to the task after each.
+ */
+final class Coroutine
+{
+    /** @var ?FiberLocal<\stdClass> one for each task of Revolt's */
+    private static ?FiberLocal $tasks = null;
+
+    /** Stands for Swoole's main program, which is one more coroutine here. */
+    private static ?\stdClass $main = null;
+
+    /** Whether there may be coroutines that are no fibers. */
+    public static function areOthers(): bool
+    {
+        return \class_exists('Swoole\Coroutine', false);
+    }
+
+    /** An object that lives as long as the calling coroutine does; null: the main program. */
+    public static function current(): ?object
+    {
+        $fiber = \Fiber::getCurrent();
+        if ($fiber === null) {
+            return self::areOthers() ? self::ofSwoole() : null;
+        }
+        if (self::$tasks === null && \class_exists(EventLoop::class, false)) {
+            self::$tasks = new FiberLocal(static fn(): \stdClass => new \stdClass());
+        }
+
+        return self::$tasks?->get() ?? $fiber;
+    }
+
+    /** Whether Revolt's event loop resumes the calling fiber, so that it may wait while others go on. */
+    public static function isInLoop(): bool
+    {
+        return \Fiber::getCurrent() !== null && self::hasLoop() && EventLoop::getDriver()->isRunning();
+    }
+
+    /** Whether the caller may wait for what the event loop runs. Where the main program waits, the loop runs meanwhile. */
+    public static function mayWait(): bool
+    {
+        return \Fiber::getCurrent() === null ? self::hasLoop() : self::isInLoop();
+    }
+
+    /** Waits while the event loop goes on. Call it where mayWait() says so. */
+    public static function pause(int $microseconds): void
+    {
+        $suspension = EventLoop::getSuspension();
+        $timer = EventLoop::delay($microseconds / 1_000_000, static fn() => $suspension->resume());
+        try {
+            $suspension->suspend();
+        } finally {
+            EventLoop::cancel($timer);
+        }
+    }
+
+    private static function hasLoop(): bool
+    {
+        return \class_exists(EventLoop::class, false);
+    }
+
+    private static function ofSwoole(): object
+    {
+        // By their names: the extension may not be there.
+        /** @var callable(): int $number */
+        $number = ['Swoole\Coroutine', 'getCid'];
+        /** @var callable(): ?object $context */
+        $context = ['Swoole\Coroutine', 'getContext'];
+
+        return ($number() < 0 ? null : $context()) ?? self::$main ??= new \stdClass();
+    }
+}
