@@ -11,4 +11,10 @@ namespace Larder\Request;
 final class OpenTransactions
 {
     public int $count = 0;
+
+    /** @phpstan-impure */
+    public function any(): bool
+    {
+        return $this->count !== 0;
+    }
 }

@@ -21,12 +21,11 @@ trait PlainGetPath
 
     public function get(string $key, mixed $default = null): mixed
     {
-        if (\Fiber::getCurrent() !== null) {
+        if (\Fiber::getCurrent()) {
             return $this->getIn($key, $default);
         }
-        $free = --$this->free;
         // After 512 gets check() looks whether they were such a loop. Not a constant: PHP looks it up at each get in a trait.
-        if ($free < 0 && ($free === -1 || $free <= -512 || \hrtime(true) >= $this->copies->due)) {
+        if (--$this->free < 0 && (($this->free & 511) === 511 || \hrtime(true) >= $this->copies->due)) {
             $this->check();
         }
 

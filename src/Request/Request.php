@@ -63,7 +63,7 @@ final class Request
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */
         public readonly string $last,
-        bool $lazy = false,
+        private readonly bool $lazy = false,
         public readonly ?string $local = null,
         public readonly ?\WeakReference $main = null,
         OpenTransactions $transactions = new OpenTransactions(),
@@ -132,7 +132,7 @@ final class Request
             $this->codec,
             $this->lease,
             $this->last,
-            true,
+            $this->lazy,
             $this->local,
             \WeakReference::create($this),
             $this->view->transactions,
