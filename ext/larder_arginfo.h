@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 5362aaf1b82fa665f3727ea0ac84eb72481d9e4d */
+ * Stub hash: 5afc82f057297b2ff070b1c2dc68077ee62021dd */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
