@@ -297,8 +297,7 @@ final class Request
             $this->fills()->commit($leases);
         }
         foreach ($this->others ?? [] as $coroutine => $other) {
-            // What it was computed by has ended, and the application still holds that.
-            $coroutine instanceof \Fiber && $coroutine->isTerminated() && $other->finish();
+            Coroutine::hasEnded($coroutine) && $other->finish();
         }
     }
 

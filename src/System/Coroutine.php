@@ -14,7 +14,7 @@ use Revolt\EventLoop\FiberLocal;
  */
 final class Coroutine
 {
-    /** @var ?FiberLocal<\stdClass> one for each task of Revolt's */
+    /** @var ?FiberLocal<Task> */
     private static ?FiberLocal $tasks = null;
 
     /** Stands for Swoole's main program, which is one more coroutine here. */
@@ -34,10 +34,18 @@ final class Coroutine
             return self::areOthers() ? self::ofSwoole() : null;
         }
         if (self::$tasks === null && \class_exists(EventLoop::class, false)) {
-            self::$tasks = new FiberLocal(static fn(): \stdClass => new \stdClass());
+            self::$tasks = new FiberLocal(static fn(): Task => new Task());
         }
 
         return self::$tasks?->get() ?? $fiber;
+    }
+
+    /** Whether it has ended, although the application still holds its fiber. */
+    public static function hasEnded(object $coroutine): bool
+    {
+        $fiber = $coroutine instanceof Task ? $coroutine->fiber?->get() : $coroutine;
+
+        return $fiber instanceof \Fiber && $fiber->isTerminated();
     }
 
     /** Whether Revolt's event loop resumes the calling fiber, so that it may wait while others go on. */

@@ -136,6 +136,13 @@ final class FibersTest extends TestCase
         }
     }
 
+    // Seen to fail: with Revolt loaded, what had been noted of a fiber that has ended was not found.
+    public function testWhatAFiberLeavesEndsWithItBesideAnEventLoop(): void
+    {
+        self::assertTrue(\class_exists(EventLoop::class));
+        $this->testWhatAFiberLeavesEndsWithIt('none');
+    }
+
     public function testStatisticsAddUp(): void
     {
         $cache = $this->cache();
@@ -244,6 +251,7 @@ final class FibersTest extends TestCase
         $cache = $this->cache();
         $calls = 0;
         $fibers = [];
+        $start = \hrtime(true);
         for ($i = 0; $i < 8; $i++) {
             $fibers[$i] = new \Fiber(static function () use ($cache, &$calls): mixed {
                 return $cache->remember('k', static function () use (&$calls): string {
@@ -260,6 +268,7 @@ final class FibersTest extends TestCase
             self::assertSame('v', $fiber->getReturn());
         }
         self::assertSame(8, $calls);
+        self::assertLessThan(25e9, \hrtime(true) - $start, 'a lease of 30 s was waited for');
     }
 
     public function testATaskInAFiberThatServedAnotherBeginsAnew(): void
