@@ -47,7 +47,7 @@ final class Report
             'time' => $truth->guard->time / 1e9,
             'errors' => $truth->guard->errors,
         ] + ($stored ? $truth->stats() : []);
-        $stats['conflicts'] = ['dropped' => $counts['dropped'], 'bounded' => $counts['bounded'], 'refused' => $counts['refused']];
+        $stats['conflicts'] = $request->conflicts();
 
         return $stats;
     }

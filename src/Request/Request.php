@@ -84,6 +84,14 @@ final class Request
         }
     }
 
+    /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
+    public function conflicts(): array
+    {
+        $counts = $this->counts();
+
+        return ['dropped' => $counts['dropped'] ?? 0, 'bounded' => $counts['bounded'] ?? 0, 'refused' => $counts['refused'] ?? 0];
+    }
+
     /** @return array<string, int> what all coroutines did: with the truth tier and the near tier, and what the table of conflicts decided */
     public function counts(): array
     {

@@ -48,10 +48,24 @@ final class Coroutine
         return $fiber instanceof \Fiber && $fiber->isTerminated();
     }
 
-    /** Whether Revolt's event loop resumes the calling fiber, so that it may wait while others go on. */
+    /**
+     * Whether Revolt's event loop resumes the calling fiber, so that it may wait while others go on. The loop itself does not say
+     * who runs in it, but it has made the fibers of its callbacks: their outermost call is its own.
+     */
     public static function isInLoop(): bool
     {
-        return \Fiber::getCurrent() !== null && self::hasLoop() && EventLoop::getDriver()->isRunning();
+        if (\Fiber::getCurrent() === null || !self::hasLoop()) {
+            return false;
+        }
+        $outermost = '';
+        foreach (\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS) as $call) {
+            if (($call['class'] ?? '') === \Fiber::class) {
+                return \str_starts_with($outermost, 'Revolt\\EventLoop\\');
+            }
+            $outermost = $call['class'] ?? '';
+        }
+
+        return false;
     }
 
     /** Whether the caller may wait for what the event loop runs. Where the main program waits, the loop runs meanwhile. */

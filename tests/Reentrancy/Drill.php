@@ -406,6 +406,9 @@ final class Drill
         $fiber->start();
         $this->meanwhile($key, $change);
         $fiber->isTerminated() || $fiber->resume();
+        unset($fiber);
+        // What was called in the middle of it was of its request.
+        $this->cache->refresh();
         $this->model->undo();
         $this->model->end(true);
         $this->model->maybeLost($key);
