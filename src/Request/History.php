@@ -86,19 +86,13 @@ final class History
     private int $mineAll = 0;
 
     /**
-     * @var array<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}> the same of the miss with which the main
-     *      program's view of a key began, and of the oldest one before that it has not filled since
+     * @var array<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}> the same of the miss with which the
+     *      view of a key began, and of the oldest one before that it has not filled since
      */
     private array $missed = [];
 
-    /** The moment of the main program's last change. */
+    /** The moment of this request's last change. */
     private int $changedAt = 0;
-
-    /** @var ?\WeakMap<object, \ArrayObject<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}>> the same of each fiber */
-    private ?\WeakMap $missedIn = null;
-
-    /** @var ?\WeakMap<object, int> the same of each fiber */
-    private ?\WeakMap $changedIn = null;
 
     /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
     private bool $lacksMisses = false;
@@ -239,8 +233,8 @@ final class History
     }
 
     /**
-     * Where the calling fiber's view of a key began, from which it fills it: at its own first miss since it last changed
-     * anything or filled the key. Another fiber, or a call in the middle, may have begun a newer one since.
+     * Where this request's view of a key began, from which it fills it: at its own first miss since it last changed anything
+     * or filled the key. A call in the middle may have begun a newer one since.
      *
      * @param int $now the moment at which the caller's fill was called
      *
@@ -249,8 +243,7 @@ final class History
     public function beginning(string $key, int $now): array
     {
         $this->isWatched = true;
-        $fiber = \Fiber::getCurrent();
-        $missed = $fiber === null ? $this->missed[$key] ?? null : $this->missedIn[$fiber][$key] ?? null;
+        $missed = $this->missed[$key] ?? null;
         if ($missed !== null && $missed[2] > $now) {
             // Of a call in the middle of the fill.
             $missed = $missed[3] ?? null;
@@ -260,26 +253,16 @@ final class History
         }
         if ($this->isShared) {
             // What was in the middle of an older computation fills first.
-            $next = $missed[3] ?? [self::FILLED, $missed[1], $missed[2]];
-            if ($fiber === null) {
-                $this->missed[$key] = $next;
-            } elseif (isset($this->missedIn[$fiber])) {
-                $this->missedIn[$fiber][$key] = $next;
-            }
+            $this->missed[$key] = $missed[3] ?? [self::FILLED, $missed[1], $missed[2]];
         }
 
         return [$missed[0], $missed[1], $missed[2]];
     }
 
-    /** The calling fiber's view of a key begins now, as far as this request's own changes count. */
+    /** The view of a key begins now, as far as this request's own changes count. */
     public function beginHere(string $key): void
     {
-        $fiber = \Fiber::getCurrent();
-        if ($fiber === null) {
-            unset($this->missed[$key]);
-        } elseif (isset($this->missedIn[$fiber])) {
-            unset($this->missedIn[$fiber][$key]);
-        }
+        unset($this->missed[$key]);
     }
 
     /** A computation begins. From the moment that this returns, the request notes what it changes: see hasChanged(). */
@@ -298,15 +281,7 @@ final class History
     {
         if ($this->isWatched) {
             ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
-            $this->mine[$key] = ++$this->moment;
-            $fiber = \Fiber::getCurrent();
-            if ($fiber === null) {
-                $this->changedAt = $this->moment;
-            } else {
-                $this->isShared = true;
-                $this->changedIn ??= new \WeakMap();
-                $this->changedIn[$fiber] = $this->moment;
-            }
+            $this->mine[$key] = $this->changedAt = ++$this->moment;
             if (\count($this->mine) > self::MANY) {
                 $this->changeAll();
             }
@@ -335,17 +310,12 @@ final class History
         return false;
     }
 
-    /** The application holds nothing any longer that the calling fiber has read. What other fibers compute is refused. */
+    /** The application holds nothing any longer that it has read. What calls further out compute is refused. */
     public function refresh(): void
     {
         $this->changeAll();
         $this->isWatched = $this->isShared = $this->lacksMisses = false;
-        $fiber = \Fiber::getCurrent();
-        if ($fiber === null) {
-            $this->missed = [];
-        } elseif ($this->missedIn !== null) {
-            unset($this->missedIn[$fiber]);
-        }
+        $this->missed = [];
     }
 
     /** Notes that the key was read, because the request drops the copy that showed it. */
@@ -486,42 +456,23 @@ final class History
     {
         $this->isWatched = true;
         ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
-        $fiber = \Fiber::getCurrent();
-        $here = null;
-        if ($fiber === null) {
-            $before = $this->missed[$key] ?? null;
-            $changed = $this->changedAt;
-        } else {
-            $this->isShared = true;
-            $this->missedIn ??= new \WeakMap();
-            $here = $this->missedIn[$fiber] ??= new \ArrayObject();
-            $before = $here[$key] ?? null;
-            $changed = $this->changedIn[$fiber] ?? 0;
-        }
-        if ($before !== null && !$anew && $before[2] >= $changed && $before[0] !== self::FILLED) {
+        $before = $this->missed[$key] ?? null;
+        if ($before !== null && !$anew && $before[2] >= $this->changedAt && $before[0] !== self::FILLED) {
             return;
         }
         $missed = $this->first[$key] ?? [self::SEEN, \PHP_INT_MAX, $this->moment];
         if ($missed[2] !== $this->moment) {
             $missed = [self::MISSED, $position < $this->latest ? $position : $this->latest, $this->moment];
         }
-        if ($before !== null && $before[0] !== self::FILLED && $before[2] < $changed) {
+        if ($before !== null && $before[0] !== self::FILLED && $before[2] < $this->changedAt) {
             // What has changed the key meanwhile may have done so in the middle of a computation, which still goes on.
             $missed[3] = $before[3] ?? [$before[0], $before[1], $before[2]];
             $this->isShared = true;
         }
-        if ($here === null) {
-            $this->missed[$key] = $missed;
-            if (\count($this->missed) > self::MANY) {
-                $this->missed = [];
-                $this->lacksMisses = true;
-            }
-        } else {
-            $here[$key] = $missed;
-            if (\count($here) > self::MANY) {
-                $here->exchangeArray([]);
-                $this->lacksMisses = true;
-            }
+        $this->missed[$key] = $missed;
+        if (\count($this->missed) > self::MANY) {
+            $this->missed = [];
+            $this->lacksMisses = true;
         }
     }
 
@@ -536,7 +487,6 @@ final class History
     {
         $this->bytes = 0;
         $this->first = $this->missed = [];
-        $this->missedIn = null;
         $this->forgetful = $this->lacksMisses = true;
         $this->changeAll();
     }

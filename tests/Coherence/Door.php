@@ -77,11 +77,11 @@ final class Door
     }
 
     /** Whether the store was reached, and this request's intent stands on the key. */
-    public function hasIntent(string $key): bool
+    public static function hasIntent(Request $request, string $key): bool
     {
         $standing = \Closure::bind(static fn(Intents $intents): array => $intents->standing, null, Intents::class);
 
         // One that the store could not take is noted as well.
-        return isset($standing($this->tiers->intents())[$key]) && $this->tiers->intents()->isTold($key);
+        return isset($standing($request->intents())[$key]) && $request->intents()->isTold($key);
     }
 }

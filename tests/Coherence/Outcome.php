@@ -29,7 +29,9 @@ final class Outcome
         $catalog = new Catalog();
         $history = new History($catalog, $incidents->keeps);
         foreach ($incidents->deaths as $process => $time) {
-            $history->died($process, $time);
+            foreach (['', '-fiber1', '-fiber2', '-fiber3'] as $fiber) {
+                $history->died($process . $fiber, $time);
+            }
         }
         $files = \glob($directory . '/diary-*') ?: [];
         foreach ($files as $file) {

@@ -84,9 +84,10 @@ final class Settings
         return new Database($this->common . '/database');
     }
 
-    public function diary(): Diary
+    /** @param string $of a part of the process's name of its own */
+    public function diary(string $of = ''): Diary
     {
-        return new Diary($this->common . '/' . $this->diaryName((int) \getmypid()));
+        return new Diary($this->common . '/' . $this->diaryName((int) \getmypid()) . $of);
     }
 
     public function diaryName(int $pid): string
