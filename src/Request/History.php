@@ -100,6 +100,9 @@ final class History
     /** Bytes of the names noted since the last time that all were forgotten, at most. */
     private int $bytes = 0;
 
+    /** @param ?self $outer of the main program, in which a coroutine begins */
+    public function __construct(private ?self $outer = null) {}
+
     /** Begins the request, or begins it anew: it holds nothing that was read before. */
     public function begin(JournalSlice $now): void
     {
@@ -118,6 +121,16 @@ final class History
         $this->forgetful = false;
         $this->latest = \PHP_INT_MAX;
         $this->ownFloor = $this->lastOwn = 0;
+        if ($this->outer !== null && $this->outer->epoch !== '') {
+            // What a coroutine writes may come from rows that it has read before its first call of the cache.
+            if ($this->outer->epoch !== $epoch) {
+                $this->start = -1;
+                $this->lost = \max(0, $position);
+            } elseif ($this->outer->start < $position) {
+                $this->start = $this->seen = $this->markersSeen = $this->outer->start;
+                $this->token = '';
+            }
+        }
     }
 
     /** Begins without an answer of the truth tier: every write counts as made after unknown changes. */
@@ -314,6 +327,7 @@ final class History
     public function refresh(): void
     {
         $this->changeAll();
+        $this->outer = null;
         $this->isWatched = $this->isShared = $this->lacksMisses = false;
         $this->missed = [];
     }

@@ -70,7 +70,7 @@ final class Request
     ) {
         $this->forks = Fork::isPossible();
         $this->process = $this->forks ? Fork::pid() : 0;
-        $this->view = new View($truth, $near, $lazy, $transactions);
+        $this->view = new View($truth, $near, $lazy, $transactions, $main?->get()?->view->history);
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 

@@ -104,8 +104,9 @@ final class View
         public readonly ?Near $near,
         private readonly bool $lazy = false,
         public readonly OpenTransactions $transactions = new OpenTransactions(),
+        ?History $outer = null,
     ) {
-        $this->history = new History();
+        $this->history = new History($outer);
         $this->writer = $truth->writer;
         $this->renewLater();
         if (!$lazy || $near !== null) {
