@@ -467,6 +467,29 @@ final class Cache implements GetPath
     }
 
     /**
+     * Gives a value another time to live, from now on; atomic across processes and servers. Value, soft expiry and tags stay.
+     *
+     * @param int $ttl seconds; 0: no expiry; negative: already expired, so the key is deleted
+     *
+     * @return bool false: the key has no value, or the truth tier is down
+     *
+     * @throws InvalidKey
+     */
+    public function touch(string $key, int $ttl): bool
+    {
+        if ($ttl < 0) {
+            return $this->has($key) && $this->delete($key);
+        }
+        $held = Signals::hold();
+        $swaps = $this->request->swaps();
+        $this->openTransaction();
+        $this->copies->drop($key);
+        $truth = $this->request->truth;
+
+        return $swaps->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl)) !== null;
+    }
+
+    /**
      * Drops this request's copies of these keys; without keys, of this whole space and the groups in it. The next get
      * reads from the tiers below. Nothing changes for other requests, and writes are judged as before.
      */

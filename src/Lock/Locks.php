@@ -125,13 +125,44 @@ final class Locks
     }
 
     /**
-     * Releases every lock, whoever holds it.
+     * Takes the lock under an owner's text that the caller has chosen, for any process that knows it: see held(). It ends by
+     * release() or at its end, and not with this process.
+     *
+     * @param string $owner letters, digits and the characters "-", "_", ".", "~" and "%"
+     *
+     * @return ?Lock null: somebody holds it, this owner too, or `replicas` were not reached
+     *
+     * @throws LockFailure
+     * @throws \InvalidArgumentException
+     */
+    public function acquireAs(string $name, string $owner, float $ttl): ?Lock
+    {
+        if (\preg_match('/^[\w.~%-]*$/D', $owner) !== 1) {
+            throw new \InvalidArgumentException('An owner\'s text has letters, digits, "-", "_", ".", "~" and "%" only. Encode what it may have besides by rawurlencode().');
+        }
+        $fence = $this->engine->acquire(self::name($name), $owner, $life = self::milliseconds($ttl), '');
+
+        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, '');
+    }
+
+    /**
+     * @return ?string the text of the owner who holds the lock now; null: nobody
      *
      * @throws LockFailure
      */
-    public function clear(): void
+    public function owner(string $name): ?string
     {
-        $this->engine->clear();
+        return $this->engine->owner(self::name($name));
+    }
+
+    /**
+     * Releases every lock whose name begins so, whoever holds it.
+     *
+     * @throws LockFailure
+     */
+    public function clear(string $prefix = ''): void
+    {
+        $this->engine->clear($prefix);
     }
 
     /** @internal */

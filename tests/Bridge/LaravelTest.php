@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Bridge;
 
 use Illuminate\Bus\Dispatcher as Bus;
+use Illuminate\Config\Repository;
 use Illuminate\Container\Container;
 use Illuminate\Contracts\Bus\Dispatcher as BusContract;
 use Illuminate\Contracts\Debug\ExceptionHandler;
@@ -18,10 +19,12 @@ use Larder\Bridge\Laravel\LarderQueue;
 use Larder\Bridge\Laravel\LarderServiceProvider;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** The connection, under Laravel's own manager, worker and bus. */
 #[CoversNothing]
+#[Group('bridge')]
 final class LaravelTest extends TestCase
 {
     private TemporaryDirectory $root;
@@ -42,6 +45,7 @@ final class LaravelTest extends TestCase
         $container = new Container();
         Container::setInstance($container);
         $container->instance(\Illuminate\Contracts\Container\Container::class, $container);
+        $container->instance('config', new Repository());
         $events = new Events($container);
         $container->instance('events', $events);
         $container->instance(EventsContract::class, $events);
