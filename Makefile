@@ -136,6 +136,7 @@ frameworks: build/frameworks/autoload.php ## fetch Symfony and Laravel, for the 
 
 build/frameworks/autoload.php: tests/Bridge/composer.json
 	@composer update --working-dir=tests/Bridge --no-progress --prefer-dist --no-scripts --quiet
+	@chmod -R a+rX build/frameworks
 	@touch $@
 
 test-bridge: setup frameworks ## test Larder in Symfony and Laravel, each of the newest release that this PHP can run (with LONG=1 what takes minutes, too)

@@ -15,6 +15,7 @@ use Illuminate\Queue\Capsule\Manager;
 use Illuminate\Queue\Events\JobFailed;
 use Illuminate\Queue\Worker;
 use Illuminate\Queue\WorkerOptions;
+use Illuminate\Support\Facades\Facade;
 use Larder\Bridge\Laravel\LarderQueue;
 use Larder\Bridge\Laravel\LarderServiceProvider;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -44,6 +45,7 @@ final class LaravelTest extends TestCase
         LaravelNote::$handled = [];
         $container = new Container();
         Container::setInstance($container);
+        Facade::setFacadeApplication($container);
         $container->instance(\Illuminate\Contracts\Container\Container::class, $container);
         $container->instance('config', new Repository());
         $events = new Events($container);
@@ -70,7 +72,10 @@ final class LaravelTest extends TestCase
     protected function tearDown(): void
     {
         // Without Laravel there is none.
-        isset($this->queues) && Container::setInstance(null);
+        if (isset($this->queues)) {
+            Container::setInstance(null);
+            Facade::setFacadeApplication(null);
+        }
     }
 
     public function testLaravelsWorkerHandlesJobs(): void

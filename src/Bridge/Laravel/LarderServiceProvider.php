@@ -100,7 +100,7 @@ final class LarderServiceProvider extends ServiceProvider
      */
     public static function repository(Settings $settings, array $config): LarderRepository
     {
-        $cache = Cache::open($settings->cache());
+        $cache = $settings->open(static fn(): Cache => Cache::open($settings->cache()));
         $cache = $settings->prefix === '' ? $cache : $cache->group($settings->prefix);
         $class = \interface_exists(CanFlushLocks::class) ? FlushableLarderStore::class : LarderStore::class;
 

@@ -53,6 +53,6 @@ final class LarderSessions implements \SessionHandlerInterface
 
     private function handler(): SessionHandler
     {
-        return $this->handler ??= SessionHandler::over($this->settings->sessions($this->minutes));
+        return $this->handler ??= $this->settings->open(fn(): SessionHandler => SessionHandler::over($this->settings->sessions($this->minutes)));
     }
 }

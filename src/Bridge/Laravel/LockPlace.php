@@ -15,6 +15,6 @@ final class LockPlace
 
     public function locks(): Locks
     {
-        return $this->locks ??= Locks::open($this->settings->locks());
+        return $this->locks ??= $this->settings->open(fn(): Locks => Locks::open($this->settings->locks()));
     }
 }

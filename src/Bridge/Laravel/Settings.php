@@ -96,6 +96,32 @@ final readonly class Settings
     }
 
     /**
+     * Opens one of them.
+     *
+     * @template T
+     *
+     * @param \Closure(): T $open
+     *
+     * @return T
+     *
+     * @throws InvalidConfiguration also where everybody may write to storage/, with the command that mends all of it
+     */
+    public function open(\Closure $open): mixed
+    {
+        try {
+            return $open();
+        } catch (InvalidConfiguration $e) {
+            if (Ownership::exposure("$this->storage/framework/cache/larder") === null || !\str_contains($e->getMessage(), $this->storage)) {
+                throw $e;
+            }
+            $storage = WrongUser::quoted($this->storage);
+            $isOurs = \fileowner($this->storage) === Ownership::user();
+            $command = ($isOurs ? ': ' : ' as root: chown -R ' . WrongUser::quoted(Ownership::name(Ownership::user()) . ':') . " $storage && ") . "chmod -R o-w $storage";
+            throw new InvalidConfiguration("Larder keeps its files below $storage, where everybody can write: another directory could be put in their place. To fix it, type$command", 0, $e);
+        }
+    }
+
+    /**
      * Where something lies that must not be forgotten.
      *
      * @param ?string $own    DSN in config/larder.php

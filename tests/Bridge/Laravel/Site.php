@@ -22,8 +22,8 @@ final class Site
         foreach (['bootstrap', 'bootstrap/cache', 'vendor', 'vendor/composer', 'routes', 'config', 'public'] as $folder) {
             \mkdir($directory->file($folder));
         }
-        foreach (['storage', 'storage/framework', 'storage/framework/cache', 'storage/framework/sessions', 'storage/framework/views', 'storage/logs'] as $folder) {
-            \mkdir($directory->file($folder));
+        foreach (['bootstrap/cache', 'storage', 'storage/framework', 'storage/framework/cache', 'storage/framework/sessions', 'storage/framework/views', 'storage/logs'] as $folder) {
+            \is_dir($directory->file($folder)) || \mkdir($directory->file($folder));
             \chmod($directory->file($folder), $mode);
         }
         $root = \dirname(__DIR__, 3);
@@ -99,6 +99,8 @@ final class Site
     {
         $command = [\PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'display_errors=stderr', '-d', 'error_reporting=-1', ...$words];
 
-        return new Process($user === '' ? $command : ['setpriv', "--reuid=$user", "--regid=$user", '--init-groups', ...$command], ['LARDER_DSN' => null, 'HOME' => $this->directory->path], $this->directory->path);
+        $group = $user === '' ? 0 : (\posix_getpwnam($user)['gid'] ?? throw new \LogicException("No user $user."));
+
+        return new Process($user === '' ? $command : ['setpriv', "--reuid=$user", "--regid=$group", '--init-groups', ...$command], ['LARDER_DSN' => null, 'HOME' => $this->directory->path, 'COLUMNS' => '2000'], $this->directory->path);
     }
 }
