@@ -106,7 +106,7 @@ trait RemembersOnce
         try {
             $value = $this->store->remember($item, function () use ($key, $item, $ttl, $callback, &$seconds, &$isComputed, &$isKept): mixed {
                 $value = $callback();
-                $life = value($ttl, $value);
+                $life = \value($ttl, $value);
                 $seconds = $life === null ? null : $this->getSeconds($life);
                 if ($value === null || $seconds === 0) {
                     throw new NotKept($value);
