@@ -444,11 +444,15 @@ abstract class RedisConnection
             $error = \explode(', with args', $error)[0];
             $kind = \str_contains($error, 'SENTINEL') ? 'sentinel' : 'unknown';
         }
+        if (\str_contains($error, 'The user executing the script can\'t') || \str_contains($error, 'ACL failure in script')) {
+            // Redis 7 says ERR, not NOPERM, of what a script may not do.
+            $kind = 'NOPERM';
+        }
         $advice = match ($kind) {
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'unknown' => '; remove its rename-command from the server\'s configuration',
             'sentinel' => '; this is no sentinel, name the port where one listens (usually 26379)',
-            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
+            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info +time, in a cluster +cluster too',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
             'ASK', 'TRYAGAIN' => '; the slot is just being moved',
