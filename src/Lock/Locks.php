@@ -57,17 +57,7 @@ final class Locks
      */
     public function acquire(string $name, float $ttl = 30.0): ?Lock
     {
-        $life = self::milliseconds($ttl);
-        $owner = \bin2hex(\random_bytes(16));
-        $process = ProcessId::current();
-        $start = \hrtime(true);
-        $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
-        if ($fence !== null && \hrtime(true) - $start >= $life * 1_000_000 && $this->engine->fence($name, $owner) === null) {
-            // It took longer than the lock lives.
-            return null;
-        }
-
-        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
+        return $this->grant($name, \bin2hex(\random_bytes(16)), self::milliseconds($ttl), ProcessId::current());
     }
 
     /**
@@ -109,7 +99,10 @@ final class Locks
     }
 
     /**
-     * The lock that another process holds and has handed over, by its owner's text.
+     * The lock that another process has taken, by its owner's text.
+     *
+     * Let that one hand it over first (Lock::handOver()). Otherwise the lock ends with that process, as long as this one has not
+     * called refresh().
      *
      * @param float $ttl seconds that refresh() gives it
      *
@@ -130,7 +123,7 @@ final class Locks
      *
      * @param string $owner letters, digits and the characters "-", "_", ".", "~" and "%"
      *
-     * @return ?Lock null: somebody holds it, this owner too, or `replicas` were not reached
+     * @return ?Lock null: somebody holds it, this owner too, or `replicas` were not reached, or it took longer than $ttl
      *
      * @throws LockFailure
      * @throws \InvalidArgumentException
@@ -140,9 +133,8 @@ final class Locks
         if (\preg_match('/^[\w.~%-]*$/D', $owner) !== 1) {
             throw new \InvalidArgumentException('An owner\'s text has letters, digits, "-", "_", ".", "~" and "%" only. Encode what it may have besides by rawurlencode().');
         }
-        $fence = $this->engine->acquire(self::name($name), $owner, $life = self::milliseconds($ttl), '');
 
-        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, '');
+        return $this->grant($name, $owner, self::milliseconds($ttl), '');
     }
 
     /**
@@ -172,6 +164,18 @@ final class Locks
 
         return $milliseconds >= 1.0 && $milliseconds <= self::LONGEST ? (int) $milliseconds
             : throw new \InvalidArgumentException('A lock lives for a thousandth of a second to a year. Write its life in seconds, for example 30.');
+    }
+
+    private function grant(string $name, string $owner, int $life, string $process): ?Lock
+    {
+        $start = \hrtime(true);
+        $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
+        if ($fence !== null && \hrtime(true) - $start >= $life * 1_000_000 && $this->engine->fence($name, $owner) === null) {
+            // It took longer than the lock lives.
+            return null;
+        }
+
+        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
     }
 
     private static function name(string $name): string

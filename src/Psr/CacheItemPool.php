@@ -159,7 +159,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         $key = $item->getKey();
         $ttl = self::ttl($item->expiry());
         try {
-            $done = $ttl < 0 ? $this->cache->delete($key) : $this->cache->set($key, $item->get(), $ttl);
+            $done = $ttl !== null && $ttl < 0 ? $this->cache->delete($key) : $this->cache->set($key, $item->get(), $ttl);
         } catch (NotStorable) {
             return false;
         }
@@ -203,12 +203,12 @@ final class CacheItemPool implements CacheItemPoolInterface
         $batches = [];
         foreach ($deferred as $key => [$data, $expiry]) {
             $ttl = self::ttl($expiry);
-            if ($ttl < 0) {
+            if ($ttl !== null && $ttl < 0) {
                 $over[] = (string) $key;
                 continue;
             }
             try {
-                $batches[$ttl][$key] = $this->codec->decode($data);
+                $batches[$ttl ?? ''][$key] = $this->codec->decode($data);
             } catch (Undecodable) {
                 $done = false;
             }
@@ -217,7 +217,7 @@ final class CacheItemPool implements CacheItemPoolInterface
             $done = $this->cache->deleteMultiple($over) && $done;
         }
         foreach ($batches as $ttl => $values) {
-            $done = $this->store($values, $ttl) && $done;
+            $done = $this->store($values, $ttl === '' ? null : $ttl) && $done;
         }
 
         return $done;
@@ -240,7 +240,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /** @param array<array-key, mixed> $values */
-    private function store(array $values, int $ttl): bool
+    private function store(array $values, ?int $ttl): bool
     {
         try {
             return $this->cache->setMultiple($values, $ttl);
@@ -274,7 +274,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         if ($data === null) {
             return null;
         }
-        if (self::ttl($expiry) >= 0) {
+        if ((self::ttl($expiry) ?? 0) >= 0) {
             try {
                 return new CacheItem($key, $this->codec->decode($data), true);
             } catch (Undecodable) {
@@ -286,16 +286,16 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Seconds for Cache::set(); 0: no expiry; negative: expired. Rounded up to the whole seconds of both PSRs: an item that
+     * Seconds for Cache::set(); null: none is given; negative: expired. Rounded up to the whole seconds of both PSRs: an item that
      * lives for one second must not expire because a millisecond has passed between expiresAfter() and save().
      *
      * @param ?int $expiry milliseconds since 1970
      */
-    private static function ttl(?int $expiry): int
+    private static function ttl(?int $expiry): ?int
     {
         $milliseconds = $expiry === null ? 0 : $expiry - Clock::now();
 
-        return $expiry !== null && $milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000);
+        return $expiry === null ? null : ($milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000));
     }
 
     /** @throws InvalidArgument */

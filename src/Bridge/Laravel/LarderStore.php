@@ -56,15 +56,7 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function putMany(array $values, $seconds): bool
     {
-        if ($this->tags === []) {
-            return $this->cache->setMultiple($values, \max(1, (int) $seconds));
-        }
-        $done = true;
-        foreach ($values as $key => $value) {
-            $done = $this->put((string) $key, $value, $seconds) && $done;
-        }
-
-        return $done;
+        return $this->cache->setMultiple($values, \max(1, (int) $seconds), $this->tags);
     }
 
     /**

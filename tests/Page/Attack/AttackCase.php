@@ -9,6 +9,7 @@ use Larder\Page\Middleware;
 use Nyholm\Psr7\Factory\Psr17Factory;
 use Nyholm\Psr7\Response;
 use Nyholm\Psr7\ServerRequest;
+use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\TestCase;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
@@ -33,6 +34,13 @@ abstract class AttackCase extends TestCase implements RequestHandlerInterface
 
     /** @var \Closure(ServerRequestInterface): ResponseInterface */
     private \Closure $application;
+
+    /** Pages, handlers and caches refer to each other: without this the files of hundreds of caches stay open. */
+    #[After]
+    protected function closeFiles(): void
+    {
+        \gc_collect_cycles();
+    }
 
     protected function setUp(): void
     {

@@ -6,6 +6,7 @@ namespace Larder\Tests\Page\Rules;
 
 use Larder\Page\Http\StructuredField;
 use Larder\Page\Http\Token;
+use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\DataProviderExternal;
 use PHPUnit\Framework\ExpectationFailedException;
 use PHPUnit\Framework\TestCase;
@@ -13,6 +14,13 @@ use PHPUnit\Framework\TestCase;
 /** Sees to every rule of the table through one door, over one store. */
 abstract class RuleTestCase extends TestCase
 {
+    /** Pages, handlers and caches refer to each other: without this the files of hundreds of caches stay open. */
+    #[After]
+    protected function closeFiles(): void
+    {
+        \gc_collect_cycles();
+    }
+
     /** @param array<string, mixed> $options of the page cache */
     abstract protected function door(array $options): Door;
 
