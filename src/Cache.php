@@ -231,6 +231,8 @@ final class Cache implements GetPath
         }
         $remember = $this->request->remember();
         $transaction = $this->openTransaction();
+        $computation = new Computation($ttl, $tags, $soft);
+        $compute = static fn(): mixed => $compute($computation);
         if ($transaction !== null) {
             // In a transaction each process computes for itself: it may see rows that the others do not.
             $value = $this->get($key, $this->request);
@@ -239,7 +241,7 @@ final class Cache implements GetPath
                 $value = Signals::letIn($compute);
                 // Unless it has ended meanwhile: what it showed may never have been committed.
                 if ($this->request->transaction === $transaction) {
-                    $this->fillIn($transaction, $key, $value, $ttl, $tags, $moment);
+                    $this->fillIn($transaction, $key, $value, $computation->ttl, $computation->tags, $moment);
                 }
             }
 
@@ -248,7 +250,7 @@ final class Cache implements GetPath
         // Not of $this: in a lazy proxy that would count as writing to a property that is readonly.
         $copies = $this->copies;
         $copies->lookups++;
-        $wrap = fn(mixed $value): Entry => $this->entry($value, $ttl, $tags, $soft);
+        $wrap = fn(mixed $value): Entry => $this->entry($value, $computation->ttl, $computation->tags, $computation->soft);
 
         return $remember->value(
             $name,
@@ -351,8 +353,16 @@ final class Cache implements GetPath
         return $found;
     }
 
-    /** @param array<array-key, mixed> $values by key */
-    public function setMultiple(array $values, int $ttl = 0): bool
+    /**
+     * Stores values in one transaction or round trip, each as set() does.
+     *
+     * @param array<array-key, mixed>        $values by key
+     * @param array<array-key, list<string>> $tags   of those that have any, by key
+     * @param array<array-key, int>          $ttls   of those that have another one than $ttl, by key
+     *
+     * @throws NotStorable|InvalidKey nothing is stored
+     */
+    public function setMultiple(array $values, int $ttl = 0, array $tags = [], array $ttls = []): bool
     {
         $held = Signals::hold();
         if ($values === []) {
@@ -366,17 +376,23 @@ final class Cache implements GetPath
                 $pinned[] = $name;
             }
         }
+        $over = [];
         foreach ($values as $key => $value) {
-            $entries[$this->space->entries . $key] = $this->entry($value, $ttl, []);
+            $life = $ttls[$key] ?? $ttl;
+            $entries[$this->space->entries . $key] = $this->entry($value, $life, $tags[$key] ?? []);
+            if ($life < 0) {
+                $over[] = $key;
+                unset($values[$key], $entries[$this->space->entries . $key]);
+            }
         }
-        if ($ttl < 0) {
-            return $this->deleteMultiple(\array_keys($values));
+        $done = $over === [] || $this->deleteMultiple($over);
+        if ($entries === []) {
+            return $done;
         }
         $sets = $this->request->sets();
-        $done = true;
         if ($this->openTransaction() !== null) {
             foreach ($values as $key => $value) {
-                $done = $this->set((string) $key, $value, $ttl) && $done;
+                $done = $this->set((string) $key, $value, $ttls[$key] ?? $ttl, $tags[$key] ?? []) && $done;
             }
 
             return $done;

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Bridge;
 
-use Composer\Autoload\ClassLoader;
 use PHPUnit\Framework\TestCase;
 
 /** Symfony's and Laravel's own classes, where `make frameworks` has put them. */
@@ -18,11 +17,7 @@ final class Frameworks
             TestCase::markTestSkipped('No frameworks: make frameworks fetches them.');
         }
         require_once __DIR__ . '/polyfill.php';
-        $loader = require_once $file;
-        if ($loader instanceof ClassLoader) {
-            // After the project's own: only what that has not comes from there.
-            $loader->unregister();
-            $loader->register(false);
-        }
+        // Before the project's own: what this PHP gets, and not what was installed for another one.
+        require_once $file;
     }
 }
