@@ -93,16 +93,17 @@ final class Cache implements GetPath
      *
      * @param int          $ttl  seconds; 0: no expiry; negative: already expired, so the key is deleted
      * @param list<string> $tags
+     * @param int          $soft seconds after which one caller of remember() renews the value; 0: never
      *
      * @throws NotStorable|InvalidKey
      */
-    public function set(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    public function set(string $key, mixed $value, int $ttl = 0, array $tags = [], int $soft = 0): bool
     {
         $held = Signals::hold();
         $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
         // Only what is serialized can run code of the application's.
         $pinned = !\is_scalar($value) && $this->view->history->pin($name);
-        $entry = $this->entry($value, $ttl, $tags);
+        $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return $this->delete($key);
         }

@@ -43,7 +43,7 @@ final class LarderBundle extends AbstractBundle
                 ->scalarNode('dsn')->defaultValue('sqlite://%kernel.project_dir%/var/larder')->cannotBeEmpty()
                     ->info('Of the pools that name no provider. Not below kernel.cache_dir, which cache:clear replaces.')->end()
                 ->variableNode('options')->defaultValue([])
-                    ->info('Options of Larder\Cache::open() for this cache, by name. They may stand in the DSN\'s query, too.')->end()
+                    ->info('Options of Larder\Cache::open() for this cache, by name; `lazy` is true unless it says otherwise.')->end()
                 ->scalarNode('credentials')->defaultNull()
                     ->info('A service that can be called, for user and password at each new connection to Redis.')->end()
                 ->variableNode('locks')->defaultValue('sqlite://%kernel.project_dir%/var/larder-locks')

@@ -12,12 +12,23 @@ final class Frameworks
     /** Skips the test where they are not there. */
     public static function load(): void
     {
+        self::prefer() || TestCase::markTestSkipped('No frameworks: make frameworks fetches them.');
+    }
+
+    /**
+     * Takes them before the project's own, which were installed for another PHP perhaps.
+     *
+     * @return bool whether they are there
+     */
+    public static function prefer(): bool
+    {
         $file = \dirname(__DIR__, 2) . '/build/frameworks/autoload.php';
         if (!\is_file($file)) {
-            TestCase::markTestSkipped('No frameworks: make frameworks fetches them.');
+            return false;
         }
         require_once __DIR__ . '/polyfill.php';
-        // Before the project's own: what this PHP gets, and not what was installed for another one.
         require_once $file;
+
+        return true;
     }
 }

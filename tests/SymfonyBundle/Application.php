@@ -10,6 +10,7 @@ use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
 use Symfony\Bundle\TwigBundle\TwigBundle;
 use Symfony\Bundle\WebProfilerBundle\WebProfilerBundle;
 use Symfony\Component\Config\Loader\LoaderInterface;
+use Symfony\Component\DependencyInjection\Compiler\CompilerPassInterface;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\HttpKernel\Kernel;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
@@ -71,6 +72,21 @@ final class Application extends Kernel
         }
 
         return $routes;
+    }
+
+    protected function build(ContainerBuilder $container): void
+    {
+        // Nobody uses these, so they would go.
+        $container->addCompilerPass(new class implements CompilerPassInterface {
+            public function process(ContainerBuilder $container): void
+            {
+                foreach ($container->getDefinitions() as $id => $definition) {
+                    if (\preg_match('/^lock\..+\.factory$/', $id) === 1) {
+                        $definition->setPublic(true);
+                    }
+                }
+            }
+        });
     }
 
     private function isProfiled(): bool

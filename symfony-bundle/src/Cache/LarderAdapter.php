@@ -30,7 +30,7 @@ use Symfony\Contracts\Cache\TagAwareCacheInterface;
  *
  * Not final for the one that the profiler traces.
  *
- * @phpstan-type Stored array{0: mixed, 1?: list<string>, 2?: float|int, 3?: int} value, tags, Unix time of its end, milliseconds that it took to compute
+ * @phpstan-type Stored array{0: mixed, 1?: array<array-key, mixed>, 2?: float|int, 3?: int} value, tags by themselves, Unix time of its end, milliseconds that it took to compute
  */
 class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface, NamespacedPoolInterface, PruneableInterface, ResettableInterface, LoggerAwareInterface
 {
@@ -81,8 +81,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
             if ($stored !== null) {
                 $item->isHit = true;
                 $item->value = $stored[0];
-                $tags = $stored[1] ?? [];
-                $item->metadata[CacheItem::METADATA_TAGS] = \array_combine($tags, $tags);
+                $item->metadata[CacheItem::METADATA_TAGS] = $stored[1] ?? [];
                 if (isset($stored[2], $stored[3])) {
                     $item->metadata[CacheItem::METADATA_EXPIRY] = $stored[2];
                     $item->metadata[CacheItem::METADATA_CTIME] = $stored[3];
@@ -318,8 +317,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
                 }
                 $computation->ttl = $ttl;
                 $computation->tags = $tags;
-                $early = (int) \ceil(2 * $beta * ($computed[3] ?? 0) / 1000);
-                $computation->soft = $early < $ttl && $early > 0 ? $ttl - $early : 0;
+                $computation->soft = self::soft($ttl, $computed, $beta);
 
                 return $computed;
             });
@@ -339,7 +337,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
     {
         [$computed, $ttl, $tags] = $this->compute($key, $id, $callback, $save);
         try {
-            $save && $this->cache->set($id, $computed, $ttl, $tags);
+            $save && $this->cache->set($id, $computed, $ttl, $tags, self::soft($ttl, $computed));
         } catch (NotStorable $notStorable) {
             $this->complain($key, $notStorable);
         }
@@ -370,7 +368,9 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
             [$values[$id], $ttls[$id], $tags[$id]] = $this->entry($item);
         }
         try {
-            return $this->cache->setMultiple($values, 0, $tags, $ttls);
+            return \count($items) === 1
+                ? $this->cache->set((string) $id, $values[$id], $ttls[$id], $tags[$id], self::soft($ttls[$id], $values[$id]))
+                : $this->cache->setMultiple($values, 0, $tags, $ttls);
         } catch (NotStorable $notStorable) {
             if (\count($items) === 1) {
                 $this->complain($items[\array_key_first($items)]->getKey(), $notStorable);
@@ -394,9 +394,10 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
         $end ??= $this->defaultLifetime > 0 ? $now + $this->defaultLifetime : 0;
         // As Symfony counts it.
         $ttl = $end > 0 ? (int) \min(self::FOREVER, 0.1 + $end - $now) ?: -1 : 0;
-        /** @var array<array-key, string> $tags */
+        /** @var array<array-key, mixed> $tags */
         $tags = $metadata[CacheItem::METADATA_TAGS] ?? [];
-        $tags = \array_map(\strval(...), \array_values($tags));
+        // Where an adapter of Symfony's around this one keeps the tags, as around a chain, these are their versions.
+        $own = \array_values(\array_filter($tags, \is_string(...)));
         // EarlyExpirationHandler has it in the item.
         $time ??= $metadata[CacheItem::METADATA_CTIME] ?? null;
         $stored = $tags === [] ? [$value] : [$value, $tags];
@@ -404,7 +405,20 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
             $stored = [$value, $tags, $end, $time];
         }
 
-        return [$stored, \max(-1, $ttl), [...$tags, ...$this->spaces]];
+        return [$stored, \max(-1, $ttl), [...$own, ...$this->spaces]];
+    }
+
+    /**
+     * Seconds after which one caller computes it anew; 0: never. Twice the time that it took, and a second at least, are enough
+     * for a caller to come and to be done before the end.
+     *
+     * @param Stored $stored
+     */
+    private static function soft(int $ttl, array $stored, float $beta = 1.0): int
+    {
+        $early = isset($stored[3]) ? (int) \min(self::FOREVER, \ceil(2 * $beta * $stored[3] / 1000)) : 0;
+
+        return $early > 0 && $early < $ttl ? $ttl - $early : 0;
     }
 
     private function clearPrefix(string $prefix): bool
@@ -412,7 +426,8 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
         $this->deferred = \array_filter($this->deferred, static fn(int|string $id): bool => !\str_starts_with((string) $id, $prefix), \ARRAY_FILTER_USE_KEY);
         $ids = [];
         foreach ($this->cache->entries() as $id => $entry) {
-            if ($entry['group'] === $this->group && \str_starts_with((string) $id, $prefix)) {
+            // Not in a sub-namespace.
+            if ($entry['group'] === $this->group && \str_starts_with((string) $id, $prefix) && !\str_contains(\substr((string) $id, \strlen($prefix)), ':')) {
                 $ids[] = $id;
             }
         }

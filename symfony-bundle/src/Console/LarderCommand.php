@@ -6,10 +6,10 @@ namespace Larder\SymfonyBundle\Console;
 
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Command\SignalableCommandInterface;
-use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Input\ArrayInput;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
+use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\OutputInterface;
 
 /** A command of bin/larder in bin/console: it works on the application's cache, or on a pool's part of it. */
@@ -57,8 +57,13 @@ final class LarderCommand extends Command implements SignalableCommandInterface
         }
         $pool = $input->hasOption('pool') ? $input->getOption('pool') : null;
         if ($pool !== null) {
-            [$dsn, $group] = (\is_string($pool) ? $this->pools[$pool] ?? null : null)
-                ?? throw new InvalidArgumentException('No pool of Larder has this name. There are: ' . \implode(', ', \array_keys($this->pools)) . '.');
+            if (!\is_string($pool) || !isset($this->pools[$pool])) {
+                $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+                $errors->writeln('<error>No pool of Larder has this name. There are: ' . \implode(', ', \array_keys($this->pools)) . '.</error>');
+
+                return self::INVALID;
+            }
+            [$dsn, $group] = $this->pools[$pool];
             $parameters += ['--dsn' => $this->whole($dsn), '--group' => $group];
         }
 
@@ -67,7 +72,7 @@ final class LarderCommand extends Command implements SignalableCommandInterface
 
     private function whole(#[\SensitiveParameter] string $dsn): string
     {
-        return $dsn !== $this->dsn || $this->options === [] ? $dsn : $dsn . (\str_contains($dsn, '?') ? '&' : '?') . \http_build_query($this->options);
+        return $dsn !== $this->dsn || $this->options === [] ? $dsn : $dsn . (\str_contains($dsn, '?') ? '&' : '?') . \http_build_query($this->options, '', '&', \PHP_QUERY_RFC3986);
     }
 
     /** @return list<int> */

@@ -1,0 +1,17 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\SymfonyBundle;
+
+use Larder\SymfonyBundle\Cache\LarderAdapter;
+use PHPUnit\Framework\Attributes\CoversClass;
+
+#[CoversClass(LarderAdapter::class)]
+final class SqliteAdapterTest extends AdapterTestCase
+{
+    protected function source(): array
+    {
+        return ['dsn' => 'sqlite://' . $this->root->file('cache'), 'near' => 'none'];
+    }
+}
