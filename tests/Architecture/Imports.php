@@ -45,7 +45,6 @@ final class Imports
         'Page\Files' => ['System', 'Config', ''],
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
         'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
-        'Bridge\Symfony' => ['Config', 'Queue'],
         'Bridge\Laravel' => ['Queue'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\SymfonyBundle;
 
 use Larder\SymfonyBundle\LarderBundle;
+use Psr\Log\NullLogger;
 use Symfony\Bundle\FrameworkBundle\FrameworkBundle;
 use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
 use Symfony\Bundle\TwigBundle\TwigBundle;
@@ -48,6 +49,8 @@ final class Application extends Kernel
                 $this->config($name, [], $container);
             }
             $container->register('kernel', self::class)->setSynthetic(true)->setPublic(true)->addTag('controller.service_arguments')->addTag('routing.route_loader');
+            // What it has to say, tests see by other means.
+            $container->register('logger', NullLogger::class);
             foreach ($this->services as $id => $class) {
                 $container->register($id, $class)->setAutowired(true)->setAutoconfigured(true)->setPublic(true);
             }
@@ -59,19 +62,12 @@ final class Application extends Kernel
         return $this->root;
     }
 
-    public function loadRoutes(LoaderInterface $loader): \Symfony\Component\Routing\RouteCollection
+    protected function configureRoutes(RoutingConfigurator $routes): void
     {
-        $routes = new \Symfony\Component\Routing\RouteCollection();
-        $routes->add('page', new \Symfony\Component\Routing\Route('/', ['_controller' => 'page']));
-        if ($this->isProfiled()) {
-            foreach (['wdt', 'profiler'] as $name) {
-                $some = $loader->load("@WebProfilerBundle/Resources/config/routing/$name.php", 'php');
-                $some->addPrefix($name === 'wdt' ? '/_wdt' : '/_profiler');
-                $routes->addCollection($some);
-            }
+        $routes->add('page', '/')->controller('page');
+        foreach ($this->isProfiled() ? ['wdt' => '/_wdt', 'profiler' => '/_profiler'] : [] as $name => $prefix) {
+            $routes->import("@WebProfilerBundle/Resources/config/routing/$name.php", 'php')->prefix($prefix);
         }
-
-        return $routes;
     }
 
     protected function build(ContainerBuilder $container): void

@@ -6,11 +6,13 @@ namespace Larder\Tests\SymfonyBundle;
 
 use Larder\Cache;
 use Larder\SymfonyBundle\Cache\LarderAdapter;
+use Larder\SymfonyBundle\Profiler\LarderDataCollector;
 use Symfony\Bundle\FrameworkBundle\Console\Application as Console;
 use Symfony\Component\Cache\Adapter\AdapterInterface;
 use Symfony\Component\Console\Input\StringInput;
 use Symfony\Component\Console\Output\BufferedOutput;
 use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpKernel\Profiler\Profiler;
 use Symfony\Component\Lock\LockFactory;
 use Symfony\Contracts\Cache\ItemInterface;
 
@@ -160,6 +162,40 @@ final class Scenes
         $cookies = $response->headers->getCookies();
 
         return [$response->getStatusCode(), (string) $response->getContent(), $cookies === [] ? $cookie : (string) $cookies[0]->getValue()];
+    }
+
+    /**
+     * @param string ...$addresses '{token}' in one is that of the page before
+     *
+     * @return list<array{int, string, ?string}> status, body and token of each page
+     */
+    public static function pages(Application $application, string ...$addresses): array
+    {
+        $token = '';
+        $pages = [];
+        foreach ($addresses as $address) {
+            $request = Request::create(\strtr($address, ['{token}' => $token]));
+            $response = $application->handle($request);
+            $application->terminate($request, $response);
+            $token = $response->headers->get('X-Debug-Token') ?? $token;
+            $pages[] = [$response->getStatusCode(), (string) $response->getContent(), $response->headers->get('X-Debug-Token')];
+        }
+
+        return $pages;
+    }
+
+    /** @return array{list<mixed>, list<string>} the calls that a page's profile has, and ids of what collects them */
+    public static function profile(Application $application): array
+    {
+        [[, , $token]] = self::pages($application, '/');
+        $profiler = $application->getContainer()->has('profiler') ? self::service($application, 'profiler') : null;
+        if (!$profiler instanceof Profiler) {
+            return [[], []];
+        }
+        $collector = $profiler->loadProfile((string) $token)?->getCollector(LarderDataCollector::NAME);
+        \assert($collector instanceof LarderDataCollector);
+
+        return [$collector->getCalls(), [LarderDataCollector::NAME]];
     }
 
     public static function pool(Application $application, string $id): AdapterInterface

@@ -7,7 +7,7 @@ namespace Larder\SymfonyBundle\Profiler;
 /**
  * What the pools were asked in this request.
  *
- * @phpstan-type Call array{pool: string, method: string, keys: list<string>, hits: int, misses: int, tiers: array<string, int>, time: float, computed: ?float, position: int}
+ * @phpstan-type Call array{pool: string, method: string, keys: list<string>, number: int, hits: int, misses: int, tiers: array<string, int>, time: float, computed: ?float, position: int}
  */
 final class CallLog
 {

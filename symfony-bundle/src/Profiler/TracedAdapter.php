@@ -127,6 +127,7 @@ final class TracedAdapter extends LarderAdapter
             'pool' => $this->pool,
             'method' => $method,
             'keys' => \array_map(static fn(mixed $key): string => \is_scalar($key) ? (string) $key : \get_debug_type($key), \array_slice(\array_values($keys), 0, self::SHOWN)),
+            'number' => \count($keys),
             'hits' => $hits,
             'misses' => $misses,
             'tiers' => $tiers,
