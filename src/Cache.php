@@ -21,6 +21,8 @@ use Larder\Request\Space;
 use Larder\Request\Transaction;
 use Larder\Request\Verdict;
 use Larder\Request\View;
+use Larder\System\Interval;
+use Larder\System\InvalidInterval;
 use Larder\System\Signals;
 use Larder\System\WrongUser;
 
@@ -31,12 +33,14 @@ use Larder\System\WrongUser;
  * The public interface: one cache over up to four tiers.
  *
  * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
- * and one line in the log says why. Four mistakes do throw: an invalid key (Request\InvalidKey), a value that cannot be
- * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), and a call in the middle of
- * another fiber's transaction (Request\AnothersTransaction).
+ * and one line in the log says why. Six mistakes do throw: an invalid key (Request\InvalidKey), a value that cannot be
+ * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), an interval beyond 10,000 years
+ * (System\InvalidInterval), a Computation used after its end (ComputationEnded), and a call in the middle of another
+ * fiber's transaction (Request\AnothersTransaction).
  *
- * A key is any non-empty string of up to 65,536 bytes. Times are in seconds; 0 means no expiry, a negative time has
- * already expired.
+ * A key is any non-empty string of up to 65,536 bytes. Times are in seconds, or intervals, of which a fraction of a second
+ * counts as a whole one; 0 means no expiry, a negative time has already expired. Where none is given, or null, the group's
+ * default counts: see group().
  *
  * This file is longer than others because it holds the whole public interface, its documentation and the way of a get. That
  * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the trait's;
@@ -87,19 +91,30 @@ final class Cache implements GetPath
     }
 
     /**
+     * The cache of a request that somebody else has made.
+     *
+     * @internal
+     */
+    public static function over(Request $request, Space $space): self
+    {
+        return new self($request, $space);
+    }
+
+    /**
      * Stores a value in every tier before it returns. If another request changed the key since this request first read
      * it, the table of conflicts decides (Request\ConflictTable). If the table drops both values, the key is invalidated
      * and set() returns true.
      *
-     * @param int          $ttl  seconds; 0: no expiry; negative: already expired, so the key is deleted
-     * @param list<string> $tags
-     * @param int          $soft seconds after which one caller of remember() renews the value; 0: never
+     * @param null|int|\DateInterval $ttl  seconds; 0: no expiry; negative: already expired, so the key is deleted
+     * @param list<string>           $tags
+     * @param null|int|\DateInterval $soft see remember(), which renews the value
      *
-     * @throws NotStorable|InvalidKey
+     * @throws NotStorable|InvalidKey|InvalidInterval
      */
-    public function set(string $key, mixed $value, int $ttl = 0, array $tags = [], int $soft = 0): bool
+    public function set(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
         $held = Signals::hold();
+        $ttl = $this->seconds($ttl, $this->space->ttl);
         $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
         // Only what is serialized can run code of the application's.
         $pinned = !\is_scalar($value) && $this->view->history->pin($name);
@@ -127,12 +142,13 @@ final class Cache implements GetPath
      *
      * @param list<string> $tags
      *
-     * @throws NotStorable|InvalidKey
+     * @throws NotStorable|InvalidKey|InvalidInterval
      */
-    public function add(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    public function add(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
         $held = Signals::hold();
-        $entry = $this->entry($value, $ttl, $tags);
+        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $entry = $this->entry($value, $ttl, $tags, $soft);
 
         return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
     }
@@ -143,12 +159,13 @@ final class Cache implements GetPath
      *
      * @param list<string> $tags
      *
-     * @throws NotStorable|InvalidKey
+     * @throws NotStorable|InvalidKey|InvalidInterval
      */
-    public function replace(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    public function replace(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
         $held = Signals::hold();
-        $entry = $this->entry($value, $ttl, $tags);
+        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return $this->has($key) && $this->delete($key);
         }
@@ -163,9 +180,9 @@ final class Cache implements GetPath
      *
      * @param list<string> $tags
      *
-     * @throws NotStorable|InvalidKey
+     * @throws NotStorable|InvalidKey|InvalidInterval
      */
-    public function fill(string $key, mixed $value, int $ttl = 0, array $tags = []): bool
+    public function fill(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
         // First: what comes in the middle of this call may change the key and read it, which begins another view of it.
         $now = $this->view->history->moment;
@@ -174,11 +191,12 @@ final class Cache implements GetPath
         $held = Signals::hold();
         $history->pin($name);
         $fills = $this->request->fills();
+        $ttl = $this->seconds($ttl, $this->space->ttl);
         $transaction = $this->openTransaction();
         if ($transaction !== null) {
-            return $this->fillIn($transaction, $key, $value, $ttl, $tags, $beginning[2]);
+            return $this->fillIn($transaction, $key, $value, $ttl, $tags, $soft, $beginning[2]);
         }
-        $entry = $this->entry($value, $ttl, $tags);
+        $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return true;
         }
@@ -207,21 +225,35 @@ final class Cache implements GetPath
     /**
      * Returns the stored value, or computes it: one process computes for all processes that miss the key at the same time.
      *
-     * @param \Closure(): mixed $compute if it throws, the exception passes on and the next caller computes
-     * @param list<string>      $tags
-     * @param int               $soft    seconds after which one caller renews the value while the others get the old one; 0: never
+     * @param (callable(): mixed)|(callable(Computation): mixed) $compute if it throws, the exception passes on and the next caller
+     *                                                                    computes. A first parameter of the type Computation,
+     *                                                                    or one that must be given and has no type, gets the
+     *                                                                    Computation, which can say how the value is stored
+     * @param list<string>                                       $tags
+     * @param null|int|\DateInterval                             $soft    seconds after which one caller renews the value while
+     *                                                                    the others get the old one; 0, or not before $ttl: never
      *
-     * @throws NotStorable|InvalidKey
+     * @throws NotStorable|InvalidKey|InvalidInterval
      */
-    public function remember(string $key, \Closure $compute, int $ttl = 0, array $tags = [], int $soft = 0): mixed
+    // The closure first: asking whether something is callable costs more than a hit.
+    public function remember(string $key, \Closure|callable $compute, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): mixed
     {
         if (--$this->free < 0) {
             $this->check();
         }
         $value = $this->values[$key] ?? $this->lookup($key, $this->request, null);
-        if ($value !== $this->request) {
-            return $value;
-        }
+
+        return $value !== $this->request ? $value : $this->readOrCompute($key, $compute, $ttl, $tags, $soft);
+    }
+
+    /**
+     * What remember() does without a copy. A method of its own, since PHP prepares and frees each variable of a method even
+     * if a hit uses none of them.
+     *
+     * @param list<string> $tags
+     */
+    private function readOrCompute(string $key, \Closure|callable $compute, int|\DateInterval|null $ttl, array $tags, int|\DateInterval|null $soft): mixed
+    {
         $held = Signals::hold();
         $name = $this->space->key($key);
         if (isset($this->copies->entries[$key])) {
@@ -239,10 +271,12 @@ final class Cache implements GetPath
             $value = $this->get($key, $this->request);
             if ($value === $this->request) {
                 $moment = $this->view->history->watch();
-                $value = Signals::letIn($compute);
+                $computation = new Computation($ttl, $tags, $soft);
+                $value = $computation->run($compute);
+                $chosen = $computation->chosen();
                 // Unless it has ended meanwhile: what it showed may never have been committed.
-                if ($this->request->transaction === $transaction) {
-                    $this->fillIn($transaction, $key, $value, $computation->ttl, $computation->tags, $moment);
+                if ($chosen !== null && $this->request->transaction === $transaction) {
+                    $this->fillIn($transaction, $key, $value, $this->seconds($chosen[0], $this->space->ttl), $chosen[1], $chosen[2], $moment);
                 }
             }
 
@@ -251,17 +285,28 @@ final class Cache implements GetPath
         // Not of $this: in a lazy proxy that would count as writing to a property that is readonly.
         $copies = $this->copies;
         $copies->lookups++;
-        $wrap = fn(mixed $value): Entry => $this->entry($value, $computation->ttl, $computation->tags, $computation->soft);
 
         return $remember->value(
             $name,
             $key,
             $this->space,
             $this->copies,
-            $compute,
-            $wrap,
+            fn(): array => $this->computation($compute, new Computation($ttl, $tags, $soft)),
             $this->copies->own[$key] ?? 0,
         );
+    }
+
+    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry} see Request\Remember::value() */
+    private function computation(\Closure|callable $compute, Computation $computation): array
+    {
+        return [
+            static fn(): mixed => $computation->run($compute),
+            function (mixed $value) use ($computation): ?Entry {
+                $chosen = $computation->chosen();
+
+                return $chosen === null ? null : $this->entry($value, $this->seconds($chosen[0], $this->space->ttl), $chosen[1], $chosen[2]);
+            },
+        ];
     }
 
     public function has(string $key): bool
@@ -297,18 +342,20 @@ final class Cache implements GetPath
     }
 
     /**
-     * Adds to an integer, atomically across processes and servers. A missing integer starts at $initial.
+     * Adds to an integer, atomically across processes and servers. A missing integer starts at $initial, and lives $ttl.
      *
      * @return int|false the new value; false if the value is not an integer, the sum does not fit into 64 bits, or the
      *                   truth tier is down: then nothing has changed
+     *
+     * @throws InvalidKey|InvalidInterval
      */
-    public function increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
+    public function increment(string $key, int $by = 1, int $initial = 0, int|\DateInterval|null $ttl = null): int|false
     {
         return $this->count($key, $by, true, $initial, $ttl);
     }
 
     /** @return int|false see increment() */
-    public function decrement(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
+    public function decrement(string $key, int $by = 1, int $initial = 0, int|\DateInterval|null $ttl = null): int|false
     {
         return $this->count($key, $by, false, $initial, $ttl);
     }
@@ -357,13 +404,41 @@ final class Cache implements GetPath
     /**
      * Stores values in one transaction or round trip, each as set() does.
      *
+     * @param array<array-key, mixed> $values by key
+     * @param list<string>            $tags
+     *
+     * @throws NotStorable|InvalidKey|InvalidInterval nothing is stored
+     */
+    public function setMultiple(array $values, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
+    {
+        return $this->setAll($values, $this->seconds($ttl, $this->space->ttl), $tags, $this->seconds($soft, $this->space->soft));
+    }
+
+    /**
+     * As setMultiple(), for adapters whose values have times and tags of their own.
+     *
+     * @internal
+     *
      * @param array<array-key, mixed>        $values by key
+     * @param array<array-key, int>          $ttls   of those that have one, by key
      * @param array<array-key, list<string>> $tags   of those that have any, by key
-     * @param array<array-key, int>          $ttls   of those that have another one than $ttl, by key
      *
      * @throws NotStorable|InvalidKey nothing is stored
      */
-    public function setMultiple(array $values, int $ttl = 0, array $tags = [], array $ttls = []): bool
+    public function setEach(array $values, array $ttls, array $tags = []): bool
+    {
+        return $this->setAll($values, $this->space->ttl, [], $this->space->soft, $ttls, $tags);
+    }
+
+    /**
+     * @param array<array-key, mixed>        $values by key
+     * @param list<string>                   $tags
+     * @param array<array-key, int>          $ttls   of those that have another one than $ttl, by key
+     * @param array<array-key, list<string>> $tagsOf those that have others than $tags, by key
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    private function setAll(array $values, int $ttl, array $tags, int $soft, array $ttls = [], array $tagsOf = []): bool
     {
         $held = Signals::hold();
         if ($values === []) {
@@ -380,7 +455,7 @@ final class Cache implements GetPath
         $over = [];
         foreach ($values as $key => $value) {
             $life = $ttls[$key] ?? $ttl;
-            $entries[$this->space->entries . $key] = $this->entry($value, $life, $tags[$key] ?? []);
+            $entries[$this->space->entries . $key] = $this->entry($value, $life, $tagsOf[$key] ?? $tags, $soft);
             if ($life < 0) {
                 $over[] = $key;
                 unset($values[$key], $entries[$this->space->entries . $key]);
@@ -393,7 +468,7 @@ final class Cache implements GetPath
         $sets = $this->request->sets();
         if ($this->openTransaction() !== null) {
             foreach ($values as $key => $value) {
-                $done = $this->set((string) $key, $value, $ttls[$key] ?? $ttl, $tags[$key] ?? []) && $done;
+                $done = $this->set((string) $key, $value, $ttls[$key] ?? $ttl, $tagsOf[$key] ?? $tags, $soft) && $done;
             }
 
             return $done;
@@ -424,8 +499,16 @@ final class Cache implements GetPath
         return $markers === [] || $this->mark($markers);
     }
 
-    /** A key space of its own, with its own tags and flush. */
-    public function group(string $name, bool $cacheOnly = false): self
+    /**
+     * A key space of its own, with its own tags and flush.
+     *
+     * @param null|int|\DateInterval $ttl  of what this object, and the groups made from it, store without one; null: as in this
+     *                                     cache. It is the object's and is stored nowhere: open a group the same way everywhere
+     * @param null|int|\DateInterval $soft the same for the soft expiry
+     *
+     * @throws InvalidKey|InvalidInterval
+     */
+    public function group(string $name, bool $cacheOnly = false, int|\DateInterval|null $ttl = null, int|\DateInterval|null $soft = null): self
     {
         if ($name === '') {
             throw InvalidKey::empty('group name');
@@ -434,7 +517,7 @@ final class Cache implements GetPath
             throw InvalidKey::tooLong('group name', \strlen($name), Space::LONGEST);
         }
 
-        return new self($this->request, $this->space->group($name, $cacheOnly));
+        return new self($this->request, $this->space->group($name, $cacheOnly, $this->seconds($ttl, $this->space->ttl), $this->seconds($soft, $this->space->soft)));
     }
 
     /**
@@ -673,7 +756,7 @@ final class Cache implements GetPath
      */
     public function internals(): Internals
     {
-        return new Internals($this->request, $this->space, fn(Space $space): self => new self($this->request, $space));
+        return new Internals($this->request, $this->space);
     }
 
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}> everything in the truth tier, by key */
@@ -685,7 +768,7 @@ final class Cache implements GetPath
     /** Lets the next get check the clock: a copy that ends may come. */
     private function revoke(): void
     {
-        // As in remember().
+        // As in readOrCompute().
         $copies = $this->copies;
         $copies->gets += $this->granted - $this->free;
         $this->free = $this->granted = 0;
@@ -851,10 +934,16 @@ final class Cache implements GetPath
         return $done;
     }
 
+    private function seconds(int|\DateInterval|null $time, int $default): int
+    {
+        return \is_int($time) ? $time : ($time === null ? $default : Interval::seconds($time, true));
+    }
+
     /** @param list<string> $tags */
-    private function entry(mixed $value, int $ttl, array $tags, int $soft = 0): Entry
+    private function entry(mixed $value, int $ttl, array $tags, int|\DateInterval|null $soft): Entry
     {
         $this->granted < 1 || $this->revoke();
+        $soft = $this->seconds($soft, $this->space->soft);
         $entry = Entry::make($this->request->codec->encode($value), $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;
@@ -884,9 +973,9 @@ final class Cache implements GetPath
      * @param list<string> $tags
      * @param int          $moment see History::beginning()
      */
-    private function fillIn(Transaction $transaction, string $key, mixed $value, int $ttl, array $tags, int $moment): bool
+    private function fillIn(Transaction $transaction, string $key, mixed $value, int $ttl, array $tags, int|\DateInterval|null $soft, int $moment): bool
     {
-        $entry = $this->entry($value, $ttl, $tags);
+        $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return true;
         }
@@ -913,8 +1002,9 @@ final class Cache implements GetPath
         return $entry !== null;
     }
 
-    private function count(string $key, int $by, bool $up, int $initial, int $ttl): int|false
+    private function count(string $key, int $by, bool $up, int $initial, int|\DateInterval|null $ttl): int|false
     {
+        $ttl = $this->seconds($ttl, $this->space->ttl);
         /** @var ?int $count */
         $count = $this->change($key, static function (?Entry $there, mixed $from) use ($by, $up, $initial): ?int {
             $from = $there === null ? $initial : $from;

@@ -17,8 +17,7 @@ use Larder\System\Signals;
  */
 final class Internals
 {
-    /** @param \Closure(Space): Cache $open */
-    public function __construct(private readonly Request $request, private readonly Space $space, private readonly \Closure $open) {}
+    public function __construct(private readonly Request $request, private readonly Space $space) {}
 
     /**
      * A group in a group, and so on, without a Cache for each one around it.
@@ -27,7 +26,7 @@ final class Internals
      */
     public function within(array $names, bool $cacheOnly = false): Cache
     {
-        return ($this->open)($this->space->within($names, $cacheOnly));
+        return Cache::over($this->request, $this->space->within($names, $cacheOnly));
     }
 
     /** Begins this request's view, which with the option lazy begins with the first read: from now on it counts what others change. */

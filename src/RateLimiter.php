@@ -53,8 +53,8 @@ final class RateLimiter
      * At most $limit in each window. A window begins with what is first counted after the end of the one before, so twice the
      * limit may come within a window's length, about its end.
      *
-     * @param string $key     what is limited, for example an address with the name of what it does; any bytes. Each limit has a key of
-     *                        its own: another window with the same key may forget what this one has counted
+     * @param string $key     what is limited, for example an address with the name of what it does; any bytes. Each kind of limit
+     *                        and each length of a window counts by itself, also with the same key; so let the length stay the same
      * @param float  $seconds of a window, at least 0.001
      * @param int    $cost    what this call counts for; 0: it only asks
      *
@@ -89,7 +89,7 @@ final class RateLimiter
     /**
      * At most $burst at once; $tokens come back in each $seconds, evenly.
      *
-     * @param string $key     as in fixedWindow()
+     * @param string $key     as in fixedWindow(); a bucket of another size or filling is another one
      * @param float  $seconds at least 0.001
      * @param int    $cost    what this call counts for; 0: it only asks
      *
@@ -102,7 +102,7 @@ final class RateLimiter
     }
 
     /**
-     * Forgets what was counted for a key, by whatever algorithm.
+     * Forgets what was counted for a key, by whatever algorithm and in whatever window.
      *
      * @throws RateLimiterFailure
      * @throws \InvalidArgumentException

@@ -13,11 +13,13 @@ use Larder\System\Quiet;
  *
  * The first byte tells how to decode the rest, whatever the configuration is by then:
  *
- *      bit 7    bit 6      bits 5 4      bits 3 2 1 0
- *      0        snapshot   compressor    type
+ *      bit 7          bit 6      bits 5 4      bits 3 2 1 0
+ *      fingerprint    snapshot   compressor    type
  *
  * A snapshot holds objects or PHP references, so every reader must decode it anew. Any other value may be decoded once and
  * shared. Strings are stored as they are and never reach unserialize().
+ *
+ * With a fingerprint, the body begins with that of its classes, 8 bytes (see Classes); only php's snapshots have one.
  *
  * A checksum follows the first byte of serialized and compressed values, since igbinary 3.2 crashes the process on some
  * damaged bytes. It costs 3 % of a decode. A compressed body starts with the length of the original (see Compression).
@@ -36,9 +38,9 @@ final class Codec
     private const PHP = 6;
     private const IGBINARY = 7;
     private const MSGPACK = 8;
-    private const TYPE = 0x0F;
     private const COMPRESSOR = 0x30;
     private const SNAPSHOT = 0x40;
+    private const PRINTED = 0x80;
 
     /** The least first byte of a snapshot, which each reader must decode anew. */
     public const SNAPSHOTS = "\x40";
@@ -61,17 +63,21 @@ final class Codec
         private readonly int $serializer,
         private readonly int $compressor,
         private readonly int $threshold,
+        /** Null: all classes are allowed, whatever is declared in them. */
+        private readonly ?Classes $classes,
     ) {}
 
     /**
      * @param ?string $serializer php, igbinary or msgpack; null: igbinary if it is loaded, else php
      * @param ?string $compressor none, zstd, lz4 or gzip; null: none
      * @param int     $threshold  encoded bytes from which on values are compressed
+     * @param ?Classes $classes   judges objects, which php serializes then; if it restricts them, php serializes everything
      *
      * @throws \InvalidArgumentException an unknown name, or an extension that is not loaded
      */
-    public static function create(?string $serializer, ?string $compressor, int $threshold = 4096): self
+    public static function create(?string $serializer, ?string $compressor, int $threshold = 4096, ?Classes $classes = null): self
     {
+        $serializer ??= $classes?->restricts() === true ? 'php' : null;
         // igbinary is the fastest to read and keeps every type; msgpack does not keep all (see encode()).
         $type = $serializer === null ? (\extension_loaded('igbinary') ? self::IGBINARY : self::PHP) : self::SERIALIZERS[$serializer]
             ?? throw new \InvalidArgumentException("Unknown serializer \"{$serializer}\": use php, igbinary or msgpack, or leave it out for the fastest that is loaded.");
@@ -88,7 +94,7 @@ final class Codec
             throw new \InvalidArgumentException("The compression threshold is {$threshold} bytes: use 0 or more.");
         }
 
-        return new self($type, $by, $threshold);
+        return new self($type, $by, $threshold, $classes);
     }
 
     /**
@@ -170,7 +176,7 @@ final class Codec
             }
         }
         if ($mark > self::FLOAT) {
-            return self::body(\ord($mark), $data, $offset + 1);
+            return $this->body(\ord($mark), $data, $offset + 1);
         }
         $rest = \substr($data, $offset + 1);
         if ($mark === self::INT) {
@@ -190,28 +196,34 @@ final class Codec
     }
 
     /** @throws Undecodable */
-    private static function body(int $mark, string $data, int $offset): mixed
+    private function body(int $mark, string $data, int $offset): mixed
     {
         $body = \substr($data, $offset + 4);
-        if ($mark > 0x7F || \substr($data, $offset, 4) !== self::checksum($mark, $body)) {
+        if (\substr($data, $offset, 4) !== self::checksum($mark, $body)) {
             throw Undecodable::because('its bytes are damaged.');
         }
         Quiet::begin();
         try {
             if (($mark & self::COMPRESSOR) !== 0) {
                 $body = Compression::expand(($mark & self::COMPRESSOR) >> 4, $body);
-                if (($mark & self::TYPE) === 0) {
+                if (($mark & ~self::COMPRESSOR) === 0) {
                     return $body;
                 }
             }
-            $value = match ($mark & (self::TYPE | self::SNAPSHOT)) {
-                self::IGBINARY, self::IGBINARY_STANDARD | self::SNAPSHOT => self::igbinary($body),
-                self::PHP => \unserialize($body, ['allowed_classes' => false]),
-                self::PHP_STANDARD | self::SNAPSHOT => \unserialize($body, ['allowed_classes' => ['stdClass']]),
-                self::MSGPACK => \function_exists('msgpack_unpack') ? \msgpack_unpack($body) : throw self::gone('msgpack'),
-                self::IGBINARY | self::SNAPSHOT, self::PHP | self::SNAPSHOT => self::objects($mark & self::TYPE, $body),
-                default => null,
-            };
+            $type = $mark & ~self::COMPRESSOR;
+            if ($this->classes !== null && $type !== self::PHP) {
+                $value = $this->judged($this->classes, $type, $body);
+            } else {
+                $value = match ($type) {
+                    self::IGBINARY, self::IGBINARY_STANDARD | self::SNAPSHOT => self::igbinary($body),
+                    self::PHP => \unserialize($body, ['allowed_classes' => false]),
+                    self::PHP_STANDARD | self::SNAPSHOT => \unserialize($body, ['allowed_classes' => ['stdClass']]),
+                    self::MSGPACK => self::msgunpack($body),
+                    self::IGBINARY | self::SNAPSHOT, self::PHP | self::SNAPSHOT => self::objects($type, $body),
+                    self::PHP | self::SNAPSHOT | self::PRINTED => self::objects($type, \substr($body, Classes::LENGTH)),
+                    default => null,
+                };
+            }
         } catch (Undecodable $e) {
             throw $e;
         } catch (\Throwable $e) {
@@ -228,17 +240,45 @@ final class Codec
     }
 
     /**
-     * Calls unserialize(). An object whose class cannot be loaded makes the whole value a miss: PHP would return a
-     * __PHP_Incomplete_Class, which the application cannot use.
+     * The value of what is no plain array of php's, if its classes are as they must be.
      *
      * @throws \Throwable
      */
-    private static function objects(int $type, string $body): mixed
+    private function judged(Classes $classes, int $type, string $body): mixed
+    {
+        if ($type === (self::PHP | self::SNAPSHOT | self::PRINTED)) {
+            return self::objects($type, \substr($body, Classes::LENGTH), $classes, \substr($body, 0, Classes::LENGTH));
+        }
+        if ($type === (self::PHP | self::SNAPSHOT) || $type === (self::PHP_STANDARD | self::SNAPSHOT)) {
+            return self::objects($type, $body, $classes);
+        }
+        if (!$classes->restricts() && ($type === self::IGBINARY || $type === (self::IGBINARY_STANDARD | self::SNAPSHOT))) {
+            return self::igbinary($body);
+        }
+        if (!$classes->restricts() && $type === self::MSGPACK) {
+            return self::msgunpack($body);
+        }
+        throw Undecodable::because('only what php has serialized tells its classes; it was serialized by another.');
+    }
+
+    /**
+     * Calls unserialize(). An object whose class cannot be loaded makes the whole value a miss: PHP would return a
+     * __PHP_Incomplete_Class, which the application cannot use.
+     *
+     * @param ?string $print see Classes::unserialize()
+     *
+     * @throws \Throwable
+     */
+    private static function objects(int $type, string $body, ?Classes $classes = null, ?string $print = null): mixed
     {
         // Some hosts disable ini_set().
         $before = \function_exists('ini_set') ? \ini_set('unserialize_callback_func', self::class . '::refuse') : false;
         try {
-            return $type === self::PHP ? \unserialize($body) : self::igbinary($body);
+            if ($classes !== null) {
+                return $classes->unserialize($body, $print);
+            }
+
+            return $type === (self::IGBINARY | self::SNAPSHOT) ? self::igbinary($body) : \unserialize($body);
         } finally {
             if ($before !== false) {
                 \ini_set('unserialize_callback_func', $before);
@@ -264,6 +304,12 @@ final class Codec
         return \function_exists('igbinary_unserialize') ? \igbinary_unserialize($body) : throw self::gone('igbinary');
     }
 
+    /** @throws Undecodable */
+    private static function msgunpack(string $body): mixed
+    {
+        return \function_exists('msgpack_unpack') ? \msgpack_unpack($body) : throw self::gone('msgpack');
+    }
+
     private static function gone(string $extension): Undecodable
     {
         return Undecodable::because("it was serialized with {$extension}, which this PHP does not have; install ext-{$extension}, or flush.");
@@ -283,7 +329,9 @@ final class Codec
             // igbinary_type_ref and _array_ref8 to 32). A reference that occurs once is not shared: PHP dissolves it when
             // the array is separated (zend_hash.c, zend_array_dup_element).
             if (\preg_match('/%[\x01-\x03]/', $body) === 1 && Inspection::holdsReference($value)) {
-                $mark |= self::SNAPSHOT;
+                $mark = ($this->classes === null ? self::IGBINARY : self::PHP) | self::SNAPSHOT;
+
+                return $this->classes === null ? $body : self::php($value);
             }
 
             return $body;
@@ -321,16 +369,20 @@ final class Codec
         Quiet::begin();
         try {
             $standard = $objects === [\stdClass::class];
-            $mark = self::SNAPSHOT | ($this->serializer === self::IGBINARY
+            $byIgbinary = $this->serializer === self::IGBINARY && $this->classes === null;
+            $mark = self::SNAPSHOT | ($byIgbinary
                 ? ($standard ? self::IGBINARY_STANDARD : self::IGBINARY)
                 : ($standard ? self::PHP_STANDARD : self::PHP));
-
-            return $this->serializer === self::IGBINARY ? (string) \igbinary_serialize($value) : self::php($value);
+            $body = $byIgbinary ? (string) \igbinary_serialize($value) : self::php($value);
         } catch (\Throwable $e) {
             throw Inspection::refusal($value, $e);
         } finally {
             Quiet::end();
         }
+        $print = $this->classes?->seal($body) ?? '';
+        $mark |= $print === '' ? 0 : self::PRINTED;
+
+        return $print . $body;
     }
 
     /** serialize(), with full floats even if php.ini sets fewer digits. */

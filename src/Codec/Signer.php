@@ -27,22 +27,21 @@ final class Signer
     private const BLAKE = 'b';
     private const SHA = 's';
 
-    /** The key for BLAKE2b, which takes 16 to 64 bytes: it differs from HMAC's. */
-    private readonly string $key;
+    // PHP shows what such objects hold in no dump, export or cast.
+    /** @var \SensitiveParameterValue of the key for HMAC */
+    private readonly \SensitiveParameterValue $secret;
+
+    /** @var \SensitiveParameterValue of the key for BLAKE2b, which takes 16 to 64 bytes: it differs from HMAC's */
+    private readonly \SensitiveParameterValue $key;
 
     /** @param bool $fast sign by BLAKE2b, if PHP has it */
-    public function __construct(#[\SensitiveParameter] private readonly string $secret, private readonly bool $fast = true)
+    public function __construct(#[\SensitiveParameter] string $secret, private readonly bool $fast = true)
     {
         if ($secret === '') {
             throw new \InvalidArgumentException('The secret is empty: give at least 32 random characters, or no secret at all.');
         }
-        $this->key = \hash_hmac('sha256', 'larder, BLAKE2b', $secret, true);
-    }
-
-    /** @return array<string, bool> without the secret, which would otherwise appear in every dump of a cache */
-    public function __debugInfo(): array
-    {
-        return ['fast' => $this->fast];
+        $this->secret = new \SensitiveParameterValue($secret);
+        $this->key = new \SensitiveParameterValue(\hash_hmac('sha256', 'larder, BLAKE2b', $secret, true));
     }
 
     /** The signature followed by the data. */
@@ -51,7 +50,7 @@ final class Signer
         $signed = \pack('J', \strlen($key)) . $key . $data;
 
         return $this->fast && \extension_loaded('sodium')
-            ? self::BLAKE . \sodium_crypto_generichash($signed, $this->key, self::BYTES) . $data
+            ? self::BLAKE . \sodium_crypto_generichash($signed, self::text($this->key), self::BYTES) . $data
             : self::SHA . $this->sha($signed) . $data;
     }
 
@@ -64,13 +63,20 @@ final class Signer
         }
         $data = \substr($signed, 1 + self::BYTES);
         $all = \pack('J', \strlen($key)) . $key . $data;
-        $mac = $by === self::BLAKE ? \sodium_crypto_generichash($all, $this->key, self::BYTES) : $this->sha($all);
+        $mac = $by === self::BLAKE ? \sodium_crypto_generichash($all, self::text($this->key), self::BYTES) : $this->sha($all);
 
         return \hash_equals($mac, \substr($signed, 1, self::BYTES)) ? $data : null;
     }
 
     private function sha(string $signed): string
     {
-        return \substr(\hash_hmac('sha256', $signed, $this->secret, true), 0, self::BYTES);
+        return \substr(\hash_hmac('sha256', $signed, self::text($this->secret), true), 0, self::BYTES);
+    }
+
+    private static function text(\SensitiveParameterValue $secret): string
+    {
+        $text = $secret->getValue();
+
+        return \is_string($text) ? $text : '';
     }
 }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\Codec\Classes;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Codec\Signer;
@@ -28,12 +29,13 @@ final class Assembly
 {
     /**
      * @param null|string|array<array-key, mixed> $source
+     * @param ?Store                              $given  the truth tier in place of a store in memory, which $source names; its clock may stand still
      *
      * @return array{Request, Space}
      *
      * @throws InvalidConfiguration|WrongUser
      */
-    public static function build(#[\SensitiveParameter] string|array|null $source): array
+    public static function build(#[\SensitiveParameter] string|array|null $source, ?Store $given = null): array
     {
         $options = Options::from($source);
         $user = Ownership::user();
@@ -56,21 +58,22 @@ final class Assembly
             $watch = new SqliteWatch($runtime);
         } else {
             try {
-                $store = StoreFactory::make($truth, $options, $runtime);
+                $store = $given ?? StoreFactory::make($truth, $options, $runtime);
             } catch (Failure) {
                 // The store's directory cannot be prepared now. Truth reports that, and tries again.
             }
         }
         // A truth tier in this process's memory needs no file of pending invalidations: no other process reads it.
         $isOwn = $truth->scheme === 'memory';
-        $codec = Codec::create($options->serializer, $options->compressor);
+        $classes = $options->classes === true && !$options->fingerprint ? null : new Classes($options->classes, $options->fingerprint);
+        $codec = Codec::create($options->serializer, $options->compressor, classes: $classes);
         $local = $runtime === null ? null : "$runtime/local-$mark";
         $request = new Request(
             new Truth(
                 new OutageGuard(
                     $name,
                     $store,
-                    static fn(): Store => StoreFactory::make($truth, $options, $runtime),
+                    static fn(): Store => $given ?? StoreFactory::make($truth, $options, $runtime),
                     $failureLog,
                     new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$shared/lost-$mark", $options->timeout),
                     // What another server purges in a far tier moves no counter here.
@@ -79,6 +82,7 @@ final class Assembly
                 ),
                 \bin2hex(\random_bytes(6)),
                 $watch,
+                $given === null ? Truth::COMPARED : 0,
             ),
             self::near($options, $codec, $failureLog, $runtime, $mark),
             $options->secret === null ? null : new EntrySigner(new Signer($options->secret), $options->prefix),

@@ -79,12 +79,13 @@ final class Dsn
     public array $servers = [];
     public int $db = 0;
     public ?string $user = null;
-    public ?string $password = null;
+    // PHP shows what such an object holds in no dump, export or cast.
+    public ?\SensitiveParameterValue $password = null;
 
     /** Of Sentinel: the name of the master, and what the sentinels ask for. */
     public string $master = '';
     public ?string $sentinelUser = null;
-    public ?string $sentinelPassword = null;
+    public ?\SensitiveParameterValue $sentinelPassword = null;
 
     /** @var array<array-key, string> */
     public array $query = [];
@@ -121,7 +122,7 @@ final class Dsn
             $this->servers = $servers;
             $this->db = $db;
             $this->user = $user;
-            $this->password = $password;
+            $this->password = $password === null ? null : new \SensitiveParameterValue($password);
         }
     }
 
@@ -248,7 +249,7 @@ final class Dsn
     /** @return array<mixed> for print_r() and var_dump(): programs that collect errors print objects */
     public function __debugInfo(): array
     {
-        return ['password' => $this->password === null ? null : '***', 'sentinelPassword' => $this->sentinelPassword === null ? null : '***', 'query' => \array_keys($this->query)] + \get_object_vars($this);
+        return ['query' => \array_keys($this->query)] + \get_object_vars($this);
     }
 
     private static function bracketed(string $host): string
@@ -411,7 +412,7 @@ final class Dsn
         $dsn->master = $master;
         if (!$isCluster) {
             $dsn->sentinelUser = $query['sentinel_user'] ?? null;
-            $dsn->sentinelPassword = $query['sentinel_password'] ?? null;
+            $dsn->sentinelPassword = isset($query['sentinel_password']) ? new \SensitiveParameterValue($query['sentinel_password']) : null;
             unset($query['sentinel_user'], $query['sentinel_password']);
         }
         unset($query['db']);

@@ -88,15 +88,18 @@ final class InvalidConfiguration extends \InvalidArgumentException
     /** @param list<string> $known */
     public static function unknownOption(string $name, array $known): self
     {
-        $meant = match (\strtolower($name)) {
+        // Queues, locks and the like have few of a cache's options.
+        $isCache = \in_array('prefix', $known, true);
+        $meant = !$isCache ? self::didYouMean($name, $known) : match (\strtolower($name)) {
             'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
             'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
             'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' A Redis Cluster and servers that Sentinel watches have schemes of their own: redis+cluster://host1,host2 and redis+sentinel://host1,host2/mymaster.',
             'database', 'dbindex' => ' Did you mean "db"? Put it into the query of a redis:// or predis:// DSN.',
             'db' => ' Put it into the query of a redis:// or predis:// DSN.',
-            'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set() and remember().',
+            'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set(), remember() and group().',
             'password', 'auth', 'user', 'username' => ' Put user and password into the DSN: redis://user:password@host.',
             'sentinel_user', 'sentinel_password' => ' Put it into the query of the DSN: redis+sentinel://host/mymaster?sentinel_password=...',
+            'allowed_classes', 'serializable_classes' => ' Did you mean "classes"?',
             'host', 'port', 'path' => ' Put it into the DSN: redis://host:port, sqlite:///path.',
             default => self::didYouMean($name, $known),
         };
@@ -121,7 +124,12 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function seconds(string $option, mixed $given, string $example): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a number of seconds above zero. Write for example ' . $option . '=' . $example . '.');
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a number of seconds above zero and below a billion. Write for example ' . $option . '=' . $example . '.');
+    }
+
+    public static function number(string $option, mixed $given, int $least, int $most, string $example): self
+    {
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a whole number from ' . $least . ($most === \PHP_INT_MAX ? ' on' : ' to ' . $most) . '. Write for example ' . $option . '=' . $example . '.');
     }
 
     public static function prefix(string $given): self
@@ -138,6 +146,16 @@ final class InvalidConfiguration extends \InvalidArgumentException
     public static function flag(string $option, mixed $given): self
     {
         return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be true or false. Write ' . $option . '=1 or ' . $option . '=0.');
+    }
+
+    public static function classes(mixed $given): self
+    {
+        return new self('The option "classes" has ' . self::shown($given) . ', which is no name of a class. Write true, false or a list of names: [User::class, Address::class], or in a DSN classes=App\User,App\Address.');
+    }
+
+    public static function classesWithout(string $serializer): self
+    {
+        return new self("The serializer $serializer cannot be told which classes are allowed. Leave out the option \"serializer\", or write serializer=php, beside \"classes\".");
     }
 
     public static function emptySecret(): self

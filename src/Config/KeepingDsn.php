@@ -21,22 +21,25 @@ final class KeepingDsn
      * @param string|array<array-key, mixed> $source  a DSN, or an array with "dsn" and options; those of the DSN's query are added
      * @param list<string>                   $known   options besides those of all
      * @param string                         $example a DSN for messages
-     * @param bool                           $isNamed whether sqlite:// must name its directory
      *
      * @return array{Dsn, array<array-key, mixed>} without the options in the DSN
      *
      * @throws InvalidConfiguration
      */
-    public static function read(#[\SensitiveParameter] string|array $source, array $known, string $example, bool $isNamed = true): array
+    public static function read(#[\SensitiveParameter] string|array $source, array $known, string $example): array
     {
         $options = \is_string($source) ? ['dsn' => $source] : $source;
         $text = $options['dsn'] ?? null;
         if (!\is_string($text)) {
             throw InvalidConfiguration::wrongType('dsn', 'a DSN such as ' . $example, $text);
         }
+        if ($text === '') {
+            throw new InvalidConfiguration("The DSN is empty (is the variable that it comes from set?). Write for example $example.");
+        }
         $dsn = Dsn::parse($text, Dsn::KEEPING);
-        if ($isNamed && $dsn->scheme === 'sqlite' && $dsn->path === '') {
-            throw InvalidConfiguration::malformed($text, 'it names no directory', 'write for example ' . $example);
+        if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
+            // The default directory is each user's own, and what must stay would lie in several.
+            throw InvalidConfiguration::malformed($text, 'it names no directory, and what must stay lies where you say', 'write for example ' . $example);
         }
         \array_push($known, ...self::KNOWN);
         foreach ($options += $dsn->query as $option => $_) {
@@ -69,21 +72,19 @@ final class KeepingDsn
     /**
      * The directory of sqlite://, which is made if it is not there.
      *
-     * @param string                          $name of the folder in Larder's own directory where the DSN names none
-     * @param class-string<\RuntimeException> $as   what is thrown where it cannot be had now
+     * @param class-string<\RuntimeException> $as what is thrown where it cannot be had now
      *
      * @throws WrongUser
      */
-    public static function directory(Dsn $dsn, string $name, string $as): string
+    public static function directory(Dsn $dsn, string $as): string
     {
-        $directory = $dsn->path === '' ? Directory::default() . "/$name" : $dsn->path;
         try {
-            Directory::prepare($directory);
+            Directory::prepare($dsn->path);
         } catch (Failure $failure) {
             throw new $as($failure->getMessage(), 0, $failure);
         }
 
-        return $directory;
+        return $dsn->path;
     }
 
     /**
@@ -128,10 +129,7 @@ final class KeepingDsn
      */
     private static function replicas(Dsn $dsn, #[\SensitiveParameter] array $options): int
     {
-        $replicas = \filter_var($options['replicas'] ?? 0, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 0, 'max_range' => 100]]);
-        if (!\is_int($replicas)) {
-            throw InvalidConfiguration::wrongType('replicas', 'a whole number', $options['replicas'] ?? null);
-        }
+        $replicas = Options::number('replicas', $options['replicas'] ?? 0, 0, '1', 100);
         if ($replicas > 0 && $dsn->scheme === 'sqlite') {
             throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');
         }

@@ -23,7 +23,7 @@ final class Options
 
     public const NAMES = [
         'dsn', 'near', 'disk', 'far', 'prefix', 'serializer', 'compressor', 'budget', 'near_budget', 'timeout', 'lease',
-        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials',
+        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials', 'classes', 'fingerprint',
     ];
 
     public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
@@ -47,6 +47,12 @@ final class Options
 
     /** none, zstd, lz4 or gzip; null: none. */
     public ?string $compressor = null;
+
+    /** @var bool|list<string> whose objects a value may hold; true: of all; false: none */
+    public bool|array $classes = true;
+
+    /** Whether a value is missed if one of its classes has other properties than when it was stored. */
+    public bool $fingerprint = false;
 
     /** Bytes on disk. */
     public int $budget = self::BUDGET;
@@ -235,12 +241,21 @@ final class Options
                 case 'lazy':
                     $options->lazy = self::flag('lazy', $value);
                     break;
+                case 'classes':
+                    $options->classes = self::classes($value);
+                    break;
+                case 'fingerprint':
+                    $options->fingerprint = self::flag('fingerprint', $value);
+                    break;
                 default:
                     throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
             }
         }
         if ($options->far !== null && $options->disk !== null) {
             throw InvalidConfiguration::diskBeforeFar($options->disk);
+        }
+        if ($options->classes !== true && !\in_array($options->serializer, [null, 'php'], true)) {
+            throw InvalidConfiguration::classesWithout($options->serializer);
         }
         $options->placeNear();
         if ($options->near?->scheme === 'apcu' && !\apcu_enabled()) {
@@ -341,6 +356,13 @@ final class Options
         return \is_int($value) && $value > 0 ? $value : throw InvalidConfiguration::size($option, $value);
     }
 
+    public static function number(string $option, mixed $value, int $least, string $example, int $most = \PHP_INT_MAX): int
+    {
+        $number = \is_int($value) || \is_string($value) ? \filter_var($value, \FILTER_VALIDATE_INT, ['options' => ['min_range' => $least, 'max_range' => $most]]) : false;
+
+        return \is_int($number) ? $number : throw InvalidConfiguration::number($option, $value, $least, $most, $example);
+    }
+
     public static function seconds(string $option, mixed $value, string $example): float
     {
         if (\is_string($value) && !\is_numeric($value) || !\is_scalar($value) || \is_bool($value)) {
@@ -362,6 +384,27 @@ final class Options
         }
 
         return \is_numeric($value) && $value >= 1 ? true : throw InvalidConfiguration::wrongType('confirm', '0 (off) or a number of seconds from 1 on', $value);
+    }
+
+    /**
+     * The option "classes": true, false or names, of a DSN between commas.
+     *
+     * @return bool|list<string>
+     */
+    private static function classes(mixed $value): bool|array
+    {
+        if (\is_bool($value) || \in_array($value, [0, 1, '0', '1', 'true', 'false', 'yes', 'no', 'on', 'off'], true)) {
+            return self::flag('classes', $value);
+        }
+        $names = [];
+        foreach (\is_string($value) ? \explode(',', $value) : (\is_array($value) ? $value : [$value]) as $name) {
+            if (!\is_string($name) || \preg_match('/^\\\\?([a-z_\x80-\xff][\w\x80-\xff]*(?:\\\\[a-z_\x80-\xff][\w\x80-\xff]*)*)$/Di', $name, $match) !== 1) {
+                throw InvalidConfiguration::classes($name);
+            }
+            $names[] = $match[1];
+        }
+
+        return $names;
     }
 
     /** @throws InvalidConfiguration */

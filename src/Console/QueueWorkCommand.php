@@ -33,6 +33,7 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
             ->addOption('handler', null, InputOption::VALUE_REQUIRED, 'What is called with each body and message: a PHP file that returns a callable, Class::method, or a class with __invoke()')
             ->addOption('schedule', null, InputOption::VALUE_REQUIRED, 'A PHP file that returns a function, which gets a Larder\Queue\Schedule and adds what is to be pushed regularly')
             ->addOption('processes', 'p', InputOption::VALUE_REQUIRED, 'Workers; one that has reached a limit is replaced (default: one, and the command ends with it)')
+            ->addOption('rate', null, InputOption::VALUE_REQUIRED, 'At most so many messages in so many seconds, of all workers with this rate on all servers together: 100/60')
             ->addOption('max-jobs', null, InputOption::VALUE_REQUIRED, 'A worker ends after so many messages', '0')
             ->addOption('max-time', null, InputOption::VALUE_REQUIRED, 'A worker ends after so many seconds', '0')
             ->addOption('memory', null, InputOption::VALUE_REQUIRED, 'A worker ends when it holds so many MiB', '0')
@@ -75,6 +76,7 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
     protected function work(Queue $queue, string $name, InputInterface $input, OutputInterface $output): int
     {
         $visibility = self::number($input, 'visibility', 1);
+        $queue = self::atRate($queue, self::text($input, 'rate'));
         $limits = new WorkerLimits(self::number($input, 'max-jobs', 0), self::number($input, 'max-time', 0), self::number($input, 'memory', 0) * 1024 ** 2, $input->getOption('stop-when-empty') === true);
         $link = Link::toSupervisor();
         if ($link !== null) {
@@ -90,6 +92,21 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
         }
 
         return $problem === null ? Application::OK : throw new InvalidArgumentException($problem);
+    }
+
+    private static function atRate(Queue $queue, ?string $rate): Queue
+    {
+        if ($rate === null) {
+            return $queue;
+        }
+        if (\preg_match('~^(\d{1,9})/(\d{1,9}(?:\.\d{1,3})?)$~D', $rate, $found) !== 1) {
+            throw new InvalidArgumentException("--rate is \"$rate\", but must be a number of messages, a slash and seconds. Write for example --rate=100/60.");
+        }
+        try {
+            return $queue->atMost((int) $found[1], (float) $found[2]);
+        } catch (\InvalidArgumentException $wrong) {
+            throw new InvalidArgumentException($wrong->getMessage(), 0, $wrong);
+        }
     }
 
     private function beWorker(Queue $queue, Link $link, WorkerLimits $limits, int $visibility, string $handler, ?string $schedule): int

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Counter;
 
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
@@ -53,9 +52,8 @@ final class Engines
             throw InvalidConfiguration::missingExtension('larder', 'The option "combine"');
         }
         $dsn->needs();
-        $directory = $dsn->path === '' ? Directory::default() . '/counters' : $dsn->path;
+        $directory = KeepingDsn::directory($dsn, CounterFailure::class);
         try {
-            Directory::prepare($directory);
             $engine = new SqliteEngine($directory, $name, $isFull, $timeout);
             if (!$isCombined) {
                 return $engine;

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Counter;
 
+use Larder\Driver\Redis\Eviction;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
@@ -12,17 +13,19 @@ final class RedisEngine implements Engine
 {
     private const PREFIX = 'larder:counter:';
 
+    private const ADD = <<<'LUA'
+        redis.call('INCRBY', KEYS[1], ARGV[1])
+        -- As a text: a number of Lua has 53 bits.
+        return redis.call('GET', KEYS[1])
+        LUA;
+
     public function __construct(private readonly RedisConnection $connection, private readonly string $name) {}
 
     public function add(int $by): int
     {
-        $value = $this->ask('INCRBY', $by);
-        if ($value === $by && $by !== 0 && $this->mayForget()) {
-            $this->ask('DECRBY', $by);
-            throw new CounterFailure('This Redis evicts keys when its memory is full, and a counter must stay. Set its maxmemory-policy to noeviction or to one that begins with "volatile-", or use another server.');
-        }
+        $key = self::PREFIX . $this->name;
 
-        return $value;
+        return $this->number($by, fn(): mixed => $this->connection->keep(Eviction::OF_LASTING, self::ADD, [$key], [(string) $by], ['INCRBY', $key, (string) $by]));
     }
 
     public function value(): int
@@ -35,34 +38,23 @@ final class RedisEngine implements Engine
         $this->ask('SET', 0);
     }
 
-    /** Whether the server evicts keys without an expiry; asked where a counter begins, as one does that was evicted. */
-    private function mayForget(): bool
-    {
-        try {
-            $memory = $this->connection->info('memory');
-        } catch (Failure $failure) {
-            throw new CounterFailure($failure->getMessage(), 0, $failure);
-        }
-
-        return ($memory['maxmemory'] ?? '0') !== '0' && \str_starts_with($memory['maxmemory_policy'] ?? '', 'allkeys-');
-    }
-
     private function ask(string $command, int $number): int
     {
-        $reply = $this->run($command, self::PREFIX . $this->name, (string) $number);
-
-        return \is_int($reply) ? $reply : 0;
+        return $this->number($number, fn(): mixed => $this->connection->call([[$command, self::PREFIX . $this->name, (string) $number]])[0]);
     }
 
-    private function run(string $command, string $key, string ...$arguments): mixed
+    /** @param \Closure(): mixed $call */
+    private function number(int $by, \Closure $call): int
     {
         try {
-            return $this->connection->call([\array_values([$command, $key, ...$arguments])])[0];
+            $reply = $call();
         } catch (Failure $failure) {
             if (\str_contains($failure->getMessage(), 'would overflow')) {
-                throw CounterOverflow::of($this->name, (int) ($arguments[0] ?? 0));
+                throw CounterOverflow::of($this->name, $by);
             }
             throw new CounterFailure($failure->getMessage(), 0, $failure);
         }
+
+        return \is_int($reply) || \is_string($reply) ? (int) $reply : 0;
     }
 }

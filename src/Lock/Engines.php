@@ -21,7 +21,7 @@ final class Engines
      */
     public static function make(#[\SensitiveParameter] string|array $source): Engine
     {
-        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/locks', isNamed: false);
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/locks');
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold locks, because it may forget. Write sqlite:///directory or redis://host; for a lock that may vanish use Cache::add().");
         }
@@ -30,7 +30,7 @@ final class Engines
         if ($dsn->scheme !== 'sqlite') {
             return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, LockFailure::class));
         }
-        $directory = KeepingDsn::directory($dsn, 'locks', LockFailure::class);
+        $directory = KeepingDsn::directory($dsn, LockFailure::class);
 
         return new SqliteEngine($directory, $timeout);
     }

@@ -109,7 +109,10 @@ final class Locks
     }
 
     /**
-     * The lock that another process holds and has handed over, by its owner's text.
+     * The lock that another process has taken, by its owner's text.
+     *
+     * Let that one hand it over first (Lock::handOver()). Otherwise the lock ends with that process, as long as this one has not
+     * called refresh().
      *
      * @param float $ttl seconds that refresh() gives it
      *

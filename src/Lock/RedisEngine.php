@@ -36,17 +36,12 @@ final class RedisEngine implements Engine
     public function acquire(string $name, string $owner, int $life, string $process): ?int
     {
         $tag = Shards::tag($name);
-        $fence = $this->run($name, self::ACQUIRE, $owner, (string) $life);
+        $fence = self::number($this->shards->keep($tag, self::ACQUIRE, self::keys($name), $owner, (string) $life));
         if ($fence === 0) {
             return null;
         }
         $isCopied = false;
         try {
-            // A count begins where the one before was evicted.
-            if ($fence === 1 && $this->shards->evicts($tag)) {
-                $this->shards->call($tag, ['DEL', self::FENCE . $tag]);
-                throw new LockFailure('This Redis evicts keys when its memory is full, and a lock must stay. Set its maxmemory-policy to noeviction, or use another server.');
-            }
             $isCopied = $this->shards->areCopied($tag);
         } finally {
             $isCopied || $this->run($name, self::HELD, $owner, '0');
@@ -88,9 +83,19 @@ final class RedisEngine implements Engine
 
     private function run(string $name, string $script, string $owner, string $life): int
     {
-        $tag = Shards::tag($name);
-        $reply = $this->shards->script($tag, $script, [self::LOCK . "$tag:$name", self::FENCE . $tag], $owner, $life);
+        return self::number($this->shards->script(Shards::tag($name), $script, self::keys($name), $owner, $life));
+    }
 
+    /** @return array{string, string} */
+    private static function keys(string $name): array
+    {
+        $tag = Shards::tag($name);
+
+        return [self::LOCK . "$tag:$name", self::FENCE . $tag];
+    }
+
+    private static function number(mixed $reply): int
+    {
         return \is_int($reply) ? $reply : 0;
     }
 }

@@ -145,7 +145,7 @@ final readonly class Settings
     {
         $value = $options[$name] ?? $default;
         if ($value !== null && (!\is_int($value) || $value < 0)) {
-            throw InvalidConfiguration::wrongType($name, 'a whole number of zero or more', $value);
+            throw InvalidConfiguration::number($name, $value, 0, \PHP_INT_MAX, '60');
         }
 
         return $value;

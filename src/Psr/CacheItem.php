@@ -12,14 +12,15 @@ use Psr\Cache\CacheItemInterface;
  *
  * An item is a snapshot. Later changes in the cache do not change it, so isHit() and get() cannot disagree; and changes of
  * the item do not change the cache before the pool saves it. A fetched item has no expiry: if it is changed and saved
- * without a new one, it is stored for good ("If none is set, the value should be stored permanently").
+ * without a new one, it lives as long as the Cache says that the pool was made of, which is for good if that says nothing ("a
+ * default value [...]. If none is set, the value should be stored permanently").
  *
  * After set() the item is a hit: get() must return null while isHit() is false, and the usual
  * `if (!$item->isHit()) { $pool->save($item->set(compute())); } return $item->get();` needs the value.
  */
 final class CacheItem implements CacheItemInterface
 {
-    /** Milliseconds since 1970; null: no expiry. */
+    /** Milliseconds since 1970; null: none was given. */
     private ?int $expiry = null;
 
     /** @internal Items come from CacheItemPool::getItem(). */
@@ -63,11 +64,10 @@ final class CacheItem implements CacheItemInterface
             $this->expiry = null;
         } elseif ($expiration instanceof \DateTimeInterface) {
             $seconds = $expiration->getTimestamp();
-            // Clamped, so that no date can overflow: 0 has expired, and a very distant date means no expiry. Dates are by the
-            // wall clock.
+            // Clamped, so that no date can overflow: 0 has expired. Dates are by the wall clock.
             $this->expiry = match (true) {
                 $seconds <= 0 => 0,
-                $seconds > \time() + Rules::FOREVER => null,
+                $seconds > \time() + Rules::FOREVER => Clock::now() + Rules::FOREVER * 1000,
                 default => \max(0, Clock::now() + (int) (((float) $expiration->format('U.u') - \microtime(true)) * 1000)),
             };
         } else {
@@ -90,7 +90,7 @@ final class CacheItem implements CacheItemInterface
         return $this;
     }
 
-    /** @internal For the pool; milliseconds since 1970; null: no expiry. */
+    /** @internal For the pool; milliseconds since 1970; null: none was given. */
     public function expiry(): ?int
     {
         return $this->expiry;

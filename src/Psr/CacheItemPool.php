@@ -159,7 +159,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         $key = $item->getKey();
         $ttl = self::ttl($item->expiry());
         try {
-            $done = $ttl < 0 ? $this->cache->delete($key) : $this->cache->set($key, $item->get(), $ttl);
+            $done = $ttl !== null && $ttl < 0 ? $this->cache->delete($key) : $this->cache->set($key, $item->get(), $ttl);
         } catch (NotStorable) {
             return false;
         }
@@ -188,7 +188,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Saves the deferred items by one Cache::setMultiple().
+     * Saves the deferred items by one Cache::setEach().
      *
      * An item that could not be saved is dropped: if the pool kept it, it would go on to serve it, and later bury newer
      * values with it.
@@ -203,7 +203,8 @@ final class CacheItemPool implements CacheItemPoolInterface
         foreach ($deferred as $key => [$data, $expiry]) {
             try {
                 $values[$key] = $this->codec->decode($data);
-                $ttls[$key] = self::ttl($expiry);
+                $ttl = self::ttl($expiry);
+                $ttl === null || $ttls[$key] = $ttl;
             } catch (Undecodable) {
                 $done = false;
             }
@@ -235,7 +236,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     private function store(array $values, array $ttls): bool
     {
         try {
-            return $this->cache->setMultiple($values, ttls: $ttls);
+            return $this->cache->setEach($values, $ttls);
         } catch (NotStorable) {
             // One value was storable when it was deferred and no longer is: save the others one by one.
             if (\count($values) > 1) {
@@ -266,7 +267,7 @@ final class CacheItemPool implements CacheItemPoolInterface
         if ($data === null) {
             return null;
         }
-        if (self::ttl($expiry) >= 0) {
+        if ((self::ttl($expiry) ?? 0) >= 0) {
             try {
                 return new CacheItem($key, $this->codec->decode($data), true);
             } catch (Undecodable) {
@@ -278,16 +279,16 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Seconds for Cache::set(); 0: no expiry; negative: expired. Rounded up to the whole seconds of both PSRs: an item that
+     * Seconds for Cache::set(); null: none is given; negative: expired. Rounded up to the whole seconds of both PSRs: an item that
      * lives for one second must not expire because a millisecond has passed between expiresAfter() and save().
      *
      * @param ?int $expiry milliseconds since 1970
      */
-    private static function ttl(?int $expiry): int
+    private static function ttl(?int $expiry): ?int
     {
         $milliseconds = $expiry === null ? 0 : $expiry - Clock::now();
 
-        return $expiry !== null && $milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000);
+        return $expiry === null ? null : ($milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000));
     }
 
     /** @throws InvalidArgument */

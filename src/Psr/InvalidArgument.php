@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Psr;
 
 use Larder\Codec\NotStorable;
+use Larder\System\InvalidInterval;
 
 /**
  * An argument that PSR-6 or PSR-16 forbids: the one exception that leaves this folder.
@@ -42,6 +43,11 @@ final class InvalidArgument extends \InvalidArgumentException implements
     {
         return new self('A time to live must be null, an integer number of seconds or a DateInterval, not '
             . \get_debug_type($ttl) . (\is_numeric($ttl) ? '; write (int) $ttl.' : '.'));
+    }
+
+    public static function interval(InvalidInterval $cause): self
+    {
+        return new self($cause->getMessage(), 0, $cause);
     }
 
     public static function expiration(mixed $expiration): self

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Psr;
 
+use Larder\System\Interval;
+use Larder\System\InvalidInterval;
+
 /**
  * The rules for keys and times to live that PSR-6 ("Definitions") and PSR-16 (section 1.2) share.
  *
@@ -21,7 +24,7 @@ final class Rules
     /** Bytes of the longest key; the PSRs ask for at least 64 characters. */
     public const KEY_BYTES = 65536;
 
-    /** Seconds, about 300 years: a longer time to live counts as none, and sums with it stay integers. */
+    /** Seconds, about 300 years: a longer time to live counts as this, so that sums with it stay integers. */
     public const FOREVER = 10_000_000_000;
 
     /**
@@ -89,7 +92,7 @@ final class Rules
     }
 
     /**
-     * Seconds from now; zero or less: already expired; null: no expiry.
+     * Seconds from now; zero or less: already expired; null: none is given.
      *
      * Cuts off an interval's fraction of a second: the PSRs ask for whole seconds and allow an earlier expiry. Counts days and
      * months from now in UTC, where all days are equally long.
@@ -104,13 +107,16 @@ final class Rules
             return null;
         }
         if ($ttl instanceof \DateInterval) {
-            $now = new \DateTimeImmutable('@' . \time());
-            $ttl = $now->add($ttl)->getTimestamp() - $now->getTimestamp();
+            try {
+                $ttl = Interval::seconds($ttl, false);
+            } catch (InvalidInterval $invalid) {
+                throw InvalidArgument::interval($invalid);
+            }
         }
         if (!\is_int($ttl)) {
             throw InvalidArgument::ttl($ttl);
         }
 
-        return $ttl > self::FOREVER ? null : $ttl;
+        return \min($ttl, self::FOREVER);
     }
 }

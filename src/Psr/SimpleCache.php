@@ -52,7 +52,7 @@ final class SimpleCache implements CacheInterface
      * Stores a value; other processes see it when this returns.
      *
      * @param mixed $key
-     * @param mixed $ttl null|int|\DateInterval, in seconds; zero or less deletes the key
+     * @param mixed $ttl null|int|\DateInterval, in seconds; zero or less deletes the key; null: the default of the given Cache
      *
      * @throws InvalidArgument also for a value that cannot be serialized ("must be serializable"): nothing is changed
      */
@@ -65,7 +65,7 @@ final class SimpleCache implements CacheInterface
             return $this->cache->delete($key);
         }
         try {
-            return $this->cache->set($key, $value, $seconds ?? 0);
+            return $this->cache->set($key, $value, $seconds);
         } catch (NotStorable $e) {
             throw InvalidArgument::value($e);
         }
@@ -125,7 +125,7 @@ final class SimpleCache implements CacheInterface
             return $this->cache->deleteMultiple(\array_map(\strval(...), \array_keys($values)));
         }
         try {
-            return $this->cache->setMultiple($values, $seconds ?? 0);
+            return $this->cache->setMultiple($values, $seconds);
         } catch (NotStorable $e) {
             throw InvalidArgument::value($e);
         }

@@ -12,6 +12,9 @@ use Larder\Config\InvalidConfiguration;
  */
 final class FakeQueue
 {
+    /** A queue in memory has no server and no time-out. */
+    private const KNOWN = ['limit', 'attempts', 'keep', 'secret'];
+
     public readonly Queue $queue;
     private readonly MemoryTransport $transport;
     private int $now;
@@ -23,6 +26,11 @@ final class FakeQueue
      */
     public function __construct(string $name = 'default', array $options = [])
     {
+        foreach ($options as $option => $_) {
+            if (!\in_array($option, self::KNOWN, true)) {
+                throw InvalidConfiguration::unknownOption($option, self::KNOWN);
+            }
+        }
         $checked = QueueOptions::from(['dsn' => 'memory://'] + $options, $name);
         $this->now = MessageTables::now();
         $this->transport = new MemoryTransport($name, $checked->limit, $checked->retry, fn(): int => $this->now);

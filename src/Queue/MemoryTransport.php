@@ -33,6 +33,9 @@ final class MemoryTransport implements Transport
     /** @var array<string, int> the last time of each schedule */
     private array $scheduled = [];
 
+    /** @var array<int, list<int>> when messages were handed out under a rate, by its milliseconds */
+    private array $handed = [];
+
     private int $last = 0;
     private bool $isPaused = false;
 
@@ -75,25 +78,35 @@ final class MemoryTransport implements Transport
         if ($noted !== null && $time <= $noted) {
             return false;
         }
-        $isPushed = $message !== null && $time > ($noted ?? $since) && $this->push([$message]) !== [];
+        $before = $this->last;
+        $message !== null && $time > ($noted ?? $since) && $this->push([$message]);
         $this->scheduled[$schedule] = $time;
 
-        return $isPushed;
+        return $this->last > $before;
     }
 
-    public function claim(int $most, int $visibility, array $acknowledged = []): array
+    public function claim(int $most, int $visibility, array $acknowledged = [], ?Rate $rate = null): array
     {
         $acknowledged === [] || $this->acknowledge($acknowledged);
         $now = $this->expire();
         $ready = $this->isPaused ? [] : \array_filter($this->waiting, static fn(array $kept): bool => $kept['due'] <= $now);
         \uasort($ready, static fn(array $a, array $b): int => [$b['message']['priority'], $a['n']] <=> [$a['message']['priority'], $b['n']]);
         $claims = [];
+        $times = [];
+        if ($rate !== null) {
+            $times = \array_values(\array_filter($this->handed[$rate->window] ?? [], static fn(int $time): bool => $time > $now - $rate->window));
+            $over = \count($times) - $rate->messages;
+            $rate->held = $over >= 0 && $ready !== [] ? $times[$over] + $rate->window - $now : 0;
+            $most = \max(0, \min($most, -$over));
+        }
         foreach (\array_slice($ready, 0, $most, true) as $id => $kept) {
             unset($this->waiting[$id]);
             $kept['message']['stays'] || $this->free($kept);
             $this->claimed[$id] = $kept = ['due' => $now + $visibility, 'attempts' => $kept['attempts'] + 1, 'token' => MessageId::next()] + $kept;
             $claims[] = ['id' => $kept['id'], 'token' => $kept['token'], 'body' => $kept['message']['body'], 'attempts' => $kept['attempts']];
+            $times[] = $now;
         }
+        $rate === null || $this->handed[$rate->window] = $times;
 
         return $claims;
     }

@@ -9,6 +9,8 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\PlainDsn;
+use Larder\System\Clock;
+use Larder\System\WrongUser;
 
 /**
  * Work for later: each message is handed to a worker at least once, the greatest priority first, then the oldest.
@@ -33,6 +35,8 @@ final class Queue
 
     private ?Transport $transport = null;
 
+    private ?Rate $rate = null;
+
     /** hrtime() of the next look. */
     private int $kept = 0;
 
@@ -47,6 +51,8 @@ final class Queue
      * @param string                      $name   of the queue
      *
      * @throws InvalidConfiguration
+     * @throws WrongUser            the directory belongs to another user
+     * @throws QueueFailure         the directory cannot be had now; NotSupported where the transport lacks an option
      */
     public static function open(#[\SensitiveParameter] string|array $source, string $name = 'default'): self
     {
@@ -72,6 +78,34 @@ final class Queue
         $queue->transport = $transport;
 
         return $queue;
+    }
+
+    /**
+     * The same queue at a rate: what is taken from it so is at most so many messages within any so many seconds, in all processes
+     * and servers that take from it at this rate together. A message beyond it stays where it is.
+     *
+     * Exact by the transport's clock, and decided in the step that hands a message out. Let all workers of a queue have the same
+     * rate: who takes without one is neither counted nor held back, and other seconds count by themselves.
+     *
+     * @param int       $messages 1 to 10,000: the time of each is kept
+     * @param int|float $seconds  0.001 to ten years
+     *
+     * @throws QueueFailure|\InvalidArgumentException
+     */
+    public function atMost(int $messages, int|float $seconds): self
+    {
+        $rate = new Rate($messages, $seconds);
+        $this->transport();
+        $queue = clone $this;
+        $queue->rate = $rate;
+
+        return $queue;
+    }
+
+    /** @internal for Worker: whether the last pop() gave nothing because of the rate, and something is ready */
+    public function isHeldBack(): bool
+    {
+        return $this->rate !== null && $this->rate->held > 0;
     }
 
     /**
@@ -286,7 +320,7 @@ final class Queue
         $options = $this->options ?? $this->options();
         while (true) {
             $messages = [];
-            $claims = $transport->claim($max, $visibility, $acknowledged);
+            $claims = $transport->claim($max, $visibility, $acknowledged, $this->rate);
             $handled?->end();
             foreach ($claims as $claim) {
                 $error = null;
@@ -310,7 +344,8 @@ final class Queue
                 if ($left <= 0) {
                     return [];
                 }
-                $transport->wait($left);
+                // What holds a message back is its time, and nobody's push.
+                $this->isHeldBack() ? Clock::pause(\min($left, (int) $this->rate?->held) * 1_000) : $transport->wait($left);
             }
         }
     }

@@ -142,7 +142,7 @@ final class QueueDatabase
         if ($error instanceof \PDOException) {
             $this->database->close();
 
-            return new QueueFailure("The queue \"$this->queue\": " . (SqliteConnection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : $error->getMessage() . " ({$this->database->file})"), 0, $error);
+            return new QueueFailure("The queue \"$this->queue\": " . (SqliteConnection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : SqliteConnection::advice($error) . ' (' . $error->getMessage() . "; {$this->database->file})"), 0, $error);
         }
 
         return $error instanceof Failure ? new QueueFailure($error->getMessage(), 0, $error) : $error;

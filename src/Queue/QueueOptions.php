@@ -6,7 +6,6 @@ namespace Larder\Queue;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Signer;
-use Larder\Config\Directory;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\KeepingDsn;
@@ -22,8 +21,8 @@ final readonly class QueueOptions
     /** Messages that may wait. */
     private const LIMIT = 1_000_000;
 
-    /** Seconds that a call waits for other processes, or for a server. */
-    private const TIMEOUT = 5.0;
+    /** After which a message is dead. */
+    private const ATTEMPTS = 5;
 
     /** @param array<array-key, mixed> $options */
     private function __construct(private Dsn $dsn, public int $limit, private bool $isFull, private float $timeout, public Codec $codec, public ?Signer $signer, public Retry $retry, private bool $isKept, public int $keep, private array $options) {}
@@ -51,7 +50,7 @@ final readonly class QueueOptions
             throw new NotSupported('Redis has no option "synchronous": how durable a message is says redis.conf (appendonly, appendfsync). Leave the option out.');
         }
 
-        return new self($dsn, self::count($options, 'limit', self::LIMIT), $isFull, (float) self::count($options, 'timeout', (int) self::TIMEOUT), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(self::count($options, 'attempts', 5)), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, \array_diff_key($options, ['dsn' => true, 'secret' => true]));
+        return new self($dsn, Options::number('limit', $options['limit'] ?? self::LIMIT, 1, '100000'), $isFull, KeepingDsn::timeout($options), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(Options::number('attempts', $options['attempts'] ?? self::ATTEMPTS, 1, '5')), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, \array_diff_key($options, ['dsn' => true, 'secret' => true]));
     }
 
     public function transport(string $name): Transport
@@ -61,9 +60,8 @@ final readonly class QueueOptions
         $dsn = $this->dsn;
         if ($dsn->scheme === 'sqlite') {
             $dsn->needs();
-            Directory::prepare($dsn->path);
 
-            return new SqliteTransport($dsn->path, $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
+            return new SqliteTransport(KeepingDsn::directory($dsn, QueueFailure::class), $name, $this->limit, $this->retry, $this->isFull, $this->timeout);
         }
         if (\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             $dsn->needs();
@@ -74,16 +72,5 @@ final readonly class QueueOptions
         }
 
         throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host; tests use Larder\Queue\FakeQueue.');
-    }
-
-    /** @param array<array-key, mixed> $options */
-    private static function count(array $options, string $name, int $default): int
-    {
-        if (!isset($options[$name])) {
-            return $default;
-        }
-        $value = \filter_var($options[$name], \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
-
-        return \is_int($value) ? $value : throw InvalidConfiguration::wrongType($name, 'a whole number above zero', $options[$name]);
     }
 }

@@ -16,6 +16,14 @@ use Larder\Config\InvalidConfiguration;
  */
 final readonly class Recurrence
 {
+    /** The field, from 0 on, of the day of the week. */
+    private const WEEKDAY = 4;
+
+    private const NAMES = [
+        'jan' => 1, 'feb' => 2, 'mar' => 3, 'apr' => 4, 'may' => 5, 'jun' => 6, 'jul' => 7, 'aug' => 8, 'sep' => 9, 'oct' => 10, 'nov' => 11, 'dec' => 12,
+        'sun' => 0, 'mon' => 1, 'tue' => 2, 'wed' => 3, 'thu' => 4, 'fri' => 5, 'sat' => 6,
+    ];
+
     private CronExpression $cron;
     private \DateTimeZone $zone;
     private bool $isHourly;
@@ -27,6 +35,7 @@ final readonly class Recurrence
             throw new InvalidConfiguration('A schedule needs the library dragonmantank/cron-expression. Install it: composer require dragonmantank/cron-expression');
         }
         try {
+            self::check($expression);
             $this->cron = new CronExpression($expression);
             // One that never comes, such as the 30th of February, is found by looking.
             $this->cron->getPreviousRunDate('@0', 0, true, 'UTC');
@@ -57,6 +66,33 @@ final readonly class Recurrence
         }
 
         return $this->isHourly && \max($times) <= $now ? \max($times) : \min($times);
+    }
+
+    /**
+     * Refuses what the library takes, and then meets with a thousand warnings, or with no end to its memory.
+     *
+     * @throws \InvalidArgumentException
+     */
+    private static function check(string $expression): void
+    {
+        foreach (\preg_split('/\s+/', \trim($expression)) ?: [] as $field => $list) {
+            foreach (\explode(',', $list) as $part) {
+                if (\preg_match('~/(?!0*[1-9]\d{0,3}$)~D', $part) === 1) {
+                    throw new \InvalidArgumentException("the step of \"$part\" is no number above zero");
+                }
+                if (\preg_match('~^(\d+|[a-z]{3})-(\d+|[a-z]{3})(?:/|$)~Di', $part, $found) === 1) {
+                    [$from, $to] = \array_map(self::number(...), [$found[1], $found[2]]);
+                    if ($from > ($field === self::WEEKDAY && $to === 0 ? 7 : $to)) {
+                        throw new \InvalidArgumentException("\"$part\" runs backwards; write two ranges, as \"22-23,0-6\" for the hours of a night");
+                    }
+                }
+            }
+        }
+    }
+
+    private static function number(string $text): int
+    {
+        return \is_numeric($text) ? (int) $text : self::NAMES[\strtolower($text)] ?? 0;
     }
 
     /** Seconds by which the wall's clock is ahead of UTC. */

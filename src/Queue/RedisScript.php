@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\Driver\Redis\Eviction;
+
 /**
  * The steps that a Redis or Valkey server runs atomically (Lua). The keys, with <q> for larder:queue:{<name>}; the braces
  * keep all keys of a queue on one server of a cluster (Redis Cluster specification, "Hash tags"):
@@ -21,6 +23,7 @@ namespace Larder\Queue;
  *   <q>:k            the keys of the messages that wait, and of those that are claimed and have theirs until they were handled,
  *                    a hash: key to id
  *   <q>:s            a hash: each schedule's name to the last time that was pushed
+ *   <q>:h:<ms>       the times of messages that were handed out under a rate over so many milliseconds, a list
  *   <q>:wake         a list with at most one element, for which idle workers wait
  *
  * A message is "<id> <time> <length of its key> <key><body>", where the time is the second from which it is due, in hexadecimal
@@ -45,7 +48,7 @@ final class RedisScript
      * ARGV: limit, attempts at the most, how many messages may be due or overdue in one call; then for each message delay, with a
      * plus sign if its key stays, priority, key and body. Gives the ids, or a number: so many wait, and none was added.
      *
-     * Where the server may evict the queue it refuses the first message, and looks again every second.
+     * Looks with the first message of each second, whoever pushes it, whether the server evicts: see Eviction.
      */
     public const PUSH = <<<'LUA'
         local base = KEYS[1]
@@ -67,10 +70,8 @@ final class RedisScript
         if n == first then return ids end
         if waiting + n - first > tonumber(ARGV[1]) then return waiting end
         if math.floor(last / 1000000) ~= math.floor(n / 1000000) then
-          local memory = redis.pcall('INFO', 'memory')
-          if type(memory) == 'string' and string.find(memory, 'maxmemory_policy:allkeys', 1, true) and not string.find(memory, 'maxmemory:0\r', 1, true) then
-            return redis.error_reply('EVICTS its maxmemory-policy may evict a queue; set noeviction or a volatile policy, or use a server of its own')
-          end
+
+        LUA . Eviction::OF_LASTING . <<<'LUA'
         end
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         redis.call('HSET', base, 'n', n, 'w', waiting + n - first)
@@ -97,7 +98,7 @@ final class RedisScript
         LUA;
 
     /** sha1() of PUSH, which would be a tenth of what a web request that pushes executes. If it is wrong, each push sends the script. */
-    public const PUSH_HASH = 'de0670738e783b4a8806e2a31629b793e439a3c1';
+    public const PUSH_HASH = 'c303dbb7657ff3931392d35fb67fe82c3be5efc0';
 
     /** The same, where the key of a message may be that of one whose claim has ended. */
     public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;
@@ -116,8 +117,9 @@ final class RedisScript
         LUA . self::PUSH . <<<'LUA'
 
         end
-        local ids = {}
+        local ids, before = {}, tonumber(redis.call('HGET', base, 'n') or 0)
         if time > (noted or since) and #ARGV > 3 then ids = push() end
+        if type(ids) == 'table' and ids[1] and tonumber(ids[1]) <= before then ids = {} end
         if type(ids) == 'table' and not ids.err then redis.call('HSET', base .. ':s', name, string.format('%.0f', time)) end
         return ids
         LUA;
@@ -221,11 +223,12 @@ final class RedisScript
         LUA;
 
     /**
-     * ARGV: how many, visibility, token, attempts at the most, how many messages may be due or overdue in one call; then claims
-     * to remove. Gives in how many milliseconds to look again, then a claim and a message each.
+     * ARGV: how many, visibility, token, attempts at the most, how many messages may be due or overdue in one call, a rate's
+     * messages (0: there is none) and milliseconds; then claims to remove. Gives in how many milliseconds to look again, then a claim
+     * and a message each. Less than none: the rate holds back what is ready, for so many milliseconds.
      */
     public const CLAIM = self::COMMON . <<<'LUA'
-        for i = 6, #ARGV do acknowledge(ARGV[i]) end
+        for i = 8, #ARGV do acknowledge(ARGV[i]) end
         if redis.call('HGET', base, 'p') == '1' then
           redis.call('DEL', base .. ':wake')
           return {1000}
@@ -233,6 +236,23 @@ final class RedisScript
         local now, most = clock(), tonumber(ARGV[1])
         local look = promote(now, tonumber(ARGV[4]), tonumber(ARGV[5]))
         local reply = {look}
+        local rate, window, times = tonumber(ARGV[6]), tonumber(ARGV[7]), base .. ':h:' .. ARGV[7]
+        local last, free = 0, 1
+        if rate > 0 then
+          last = tonumber(redis.call('LINDEX', times, -1) or 0)
+          -- A clock that was set back must hold up nobody.
+          if last > now + 1000 then
+            redis.call('DEL', times)
+            last = 0
+          end
+          local head = redis.call('LINDEX', times, 0)
+          while head and tonumber(head) <= now - window do
+            redis.call('LPOP', times)
+            head = redis.call('LINDEX', times, 0)
+          end
+          free = rate - redis.call('LLEN', times)
+          most = math.min(most, free)
+        end
         while #reply < 2 * most do
           local message, priority, late = first()
           local id, attempts = nil, 1
@@ -257,6 +277,14 @@ final class RedisScript
           end
         end
         local taken = (#reply - 1) / 2
+        if rate > 0 and taken > 0 then
+          for _ = 1, taken do redis.call('RPUSH', times, string.format('%.0f', math.max(now, last))) end
+          redis.call('PEXPIRE', times, window + 1000)
+        end
+        if free < 1 then
+          local message, _, late = first()
+          if message or late then return {-math.max(1, redis.call('LINDEX', times, 0 - free) + window - now)} end
+        end
         local waiting = taken > 0 and redis.call('HINCRBY', base, 'w', -taken) or 0
         -- Who gets a message leaves the watch to another: over what is ready, and over what will be soon.
         if taken > 0 and (look < 1000 or taken == most and waiting > redis.call('ZCARD', base .. ':d')) then

@@ -83,15 +83,18 @@ final class RedisTransport implements Transport
         return $reply !== [];
     }
 
-    public function claim(int $most, int $visibility, array $acknowledged = []): array
+    public function claim(int $most, int $visibility, array $acknowledged = [], ?Rate $rate = null): array
     {
         $reply = $this->run(RedisScript::CLAIM, [
-            (string) $most, (string) $visibility, \bin2hex(\random_bytes(8)), (string) $this->retry->most, self::PROMOTED, ...\array_column($acknowledged, 1),
+            (string) $most, (string) $visibility, \bin2hex(\random_bytes(8)), (string) $this->retry->most, self::PROMOTED,
+            (string) ($rate->messages ?? 0), (string) ($rate->window ?? 0), ...\array_column($acknowledged, 1),
         ]);
         if (!\is_array($reply)) {
             return [];
         }
-        $this->look = \is_int($reply[0] ?? null) ? $reply[0] : RedisScript::LOOK;
+        $look = \is_int($reply[0] ?? null) ? $reply[0] : RedisScript::LOOK;
+        $this->look = $look < 0 ? RedisScript::LOOK : $look;
+        $rate === null || $rate->held = \max(0, -$look);
         $claimed = [];
         for ($i = 1; $i + 1 < \count($reply); $i += 2) {
             [$claim, $message] = self::texts([$reply[$i], $reply[$i + 1]]);

@@ -70,7 +70,7 @@ final class Schedule
     /**
      * Pushes what is due and was not pushed yet, by whomever. Costs nothing but once a minute.
      *
-     * @return int how many this call has pushed
+     * @return int how many this call has pushed, without those that their key kept out
      *
      * @throws QueueFull|QueueFailure what could not be pushed is, a minute later
      */

@@ -28,7 +28,7 @@ final class SqliteClaims
      *
      * @return list<array{id: string, token: string, body: ?string, attempts: int}> body: null for a large one
      */
-    public function hand(SqliteConnection $connection, int $most, int $visibility, array $acknowledged): array
+    public function hand(SqliteConnection $connection, int $most, int $visibility, array $acknowledged, ?Rate $rate): array
     {
         $now = MessageTables::now();
         $statements = $connection->prepared;
@@ -45,8 +45,12 @@ final class SqliteClaims
                 unset($acknowledged[$i]);
             }
         }
+        if ($rate !== null) {
+            $rate->held = 0;
+            $most = \min($most, RateTable::free($connection, $rate, $now));
+        }
         $rows = null;
-        if ($token < $this->calm) {
+        if ($token < $this->calm && $most > 0) {
             $rows = self::next($statements, $most);
             $rows !== null && $rows[0][0] !== 0 && $rows = null;
         }
@@ -64,7 +68,11 @@ final class SqliteClaims
             $state['expires'] <= $now && MessageTables::expire($connection, $now, $this->retry);
             $state['due'] <= $now && MessageTables::promote($connection, $now);
             $this->calm = $token + self::CALM * 1_000_000;
-            $rows = self::next($statements, $most);
+            $rows = self::next($statements, \max(1, $most));
+            if ($most < 1 && $rows !== null && $rate !== null) {
+                $rate->held = RateTable::left($connection, $rate, $now);
+                $rows = null;
+            }
         }
         $claimed = [];
         for (; $rows !== null; $rows = \count($claimed) < $most ? self::next($statements, $most - \count($claimed)) : null) {
@@ -79,6 +87,7 @@ final class SqliteClaims
                 }
             }
         }
+        $rate === null || RateTable::note($connection, $rate, $now, \count($claimed));
         if ($this->applier->logged >= PushLog::LONG && $this->applier->log->close()) {
             $this->applier->renew($connection);
         }

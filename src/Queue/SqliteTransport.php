@@ -66,6 +66,7 @@ final class SqliteTransport implements Transport
     public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
     {
         $isPushed = $this->look(function (SqliteConnection $connection, array $state) use ($schedule, $time, $since, $message): bool {
+            $count = 0;
             // Not in the schema: most queues have no schedule.
             MessageTables::run($connection, 'CREATE TABLE IF NOT EXISTS scheduled (name BLOB PRIMARY KEY, time INTEGER NOT NULL) WITHOUT ROWID', []);
             $noted = MessageTables::rows($connection, 'SELECT time FROM scheduled WHERE name = ?', [$schedule])[0][0] ?? null;
@@ -74,19 +75,21 @@ final class SqliteTransport implements Transport
             }
             MessageTables::run($connection, 'INSERT OR REPLACE INTO scheduled (name, time) VALUES (?, ?)', [$schedule, $time]);
 
-            return $message !== null && $time > ($noted ?? $since) && $this->add($connection, $state, [$message], false) !== [];
+            $message !== null && $time > ($noted ?? $since) && $this->add($connection, $state, [$message], false, $count);
+
+            return $count > 0;
         });
         $isPushed && $this->waiters->wake(1);
 
         return $isPushed;
     }
 
-    public function claim(int $most, int $visibility, array $acknowledged = []): array
+    public function claim(int $most, int $visibility, array $acknowledged = [], ?Rate $rate = null): array
     {
         $whole = [];
         $left = null;
         do {
-            $handed = $this->handed($most === 1 ? 1 : \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged);
+            $handed = $this->handed($most === 1 ? 1 : \min(self::HANDED, $most - \count($whole)), $visibility, $acknowledged, $rate);
             $acknowledged = [];
             foreach ($handed as $claim) {
                 if ($claim['body'] !== null) {
@@ -110,7 +113,7 @@ final class SqliteTransport implements Transport
      *
      * @return list<array{id: string, token: string, body: ?string, attempts: int}>
      */
-    private function handed(int $most, int $visibility, array $acknowledged): array
+    private function handed(int $most, int $visibility, array $acknowledged, ?Rate $rate): array
     {
         $held = Signals::hold();
         $this->applier->begin();
@@ -118,7 +121,7 @@ final class SqliteTransport implements Transport
         try {
             $connection = $this->database->begin();
             try {
-                $handed = $this->claims->hand($connection, $most, $visibility, $acknowledged);
+                $handed = $this->claims->hand($connection, $most, $visibility, $acknowledged, $rate);
                 $connection->commit();
             } catch (\Throwable $error) {
                 // Nobody knows what the statements are in the middle of.
@@ -340,10 +343,11 @@ final class SqliteTransport implements Transport
      * @param State               $state
      * @param non-empty-list<New> $messages
      * @param bool                $isPlain  to be appended to the log the next time
+     * @param int                 $count    how many were added, then
      *
      * @return list<string>
      */
-    private function add(SqliteConnection $connection, array $state, array $messages, bool $isPlain): array
+    private function add(SqliteConnection $connection, array $state, array $messages, bool $isPlain, int &$count = 0): array
     {
         $now = MessageTables::now();
         // What comes back waits, and has its key again.

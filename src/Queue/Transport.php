@@ -37,7 +37,7 @@ interface Transport
      * @param int    $since    what counts as noted where nothing is
      * @param ?New   $message  null: the time is only noted
      *
-     * @return bool whether this call has added it; with a key that a message has already it adds nothing, and counts so
+     * @return bool whether this call has added it: not with a key that a message has already
      *
      * @throws QueueFull      nothing was added or noted
      * @throws QueueFailure   nothing is known
@@ -49,10 +49,11 @@ interface Transport
      * What was handed out before and whose time has passed is due again, or dead after its last attempt.
      *
      * @param list<array{string, string}> $acknowledged ids and tokens that are removed in the same step
+     * @param ?Rate                       $rate         what may be handed out; its `held` is set
      *
      * @return list<Claimed>
      */
-    public function claim(int $most, int $visibility, array $acknowledged = []): array;
+    public function claim(int $most, int $visibility, array $acknowledged = [], ?Rate $rate = null): array;
 
     /**
      * Removes messages that are still those of their tokens.

@@ -79,7 +79,7 @@ final class Worker
             $done = null;
             if ($this->current !== null) {
                 $done = $this->handle($this->current);
-            } elseif ($this->limits->whileEmpty) {
+            } elseif ($this->limits->whileEmpty && !$this->queue->isHeldBack()) {
                 $this->isStopped = true;
             }
         }
@@ -123,7 +123,7 @@ final class Worker
         }
         $this->report();
 
-        return $this->persist(fn(): ?Message => $this->queue->pop($this->visibility, $this->limits->whileEmpty ? 0.0 : \min(self::WAIT, $this->schedule?->left() ?? self::WAIT)));
+        return $this->persist(fn(): ?Message => $this->queue->pop($this->visibility, $this->limits->whileEmpty && !$this->queue->isHeldBack() ? 0.0 : \min(self::WAIT, $this->schedule?->left() ?? self::WAIT)));
     }
 
     private function pushScheduled(Schedule $schedule): void

@@ -17,6 +17,15 @@ enum Algorithm: string
     case TokenBucket = 'b';
 
     /**
+     * The name of what it keeps for a key: what counts otherwise has another state. Windows of one length share theirs, whatever
+     * they allow. How full a bucket is means something to a bucket of that size and filling alone.
+     */
+    public function state(int $limit, int $window, int $fill): string
+    {
+        return $this->value . $window . ($this === self::TokenBucket ? " $limit $fill" : '');
+    }
+
+    /**
      * Counts, if that is allowed.
      *
      * @param list<int> $state empty: a new one

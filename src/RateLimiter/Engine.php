@@ -17,7 +17,7 @@ interface Engine
     public function count(Algorithm $algorithm, string $key, int $limit, int $window, int $fill, int $cost): Decision;
 
     /**
-     * Forgets what was counted for a key, by whatever algorithm.
+     * Forgets what was counted for a key, by whatever algorithm and in whatever window.
      *
      * @throws RateLimiterFailure
      */

@@ -19,7 +19,7 @@ final class Engines
      */
     public static function make(#[\SensitiveParameter] string|array $source): Engine
     {
-        [$dsn, $options] = KeepingDsn::read($source, [], 'sqlite:///var/lib/app/limits', isNamed: false);
+        [$dsn, $options] = KeepingDsn::read($source, [], 'sqlite:///var/lib/app/limits');
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold rate limits, because it may forget. Write sqlite:///directory or redis://host.");
         }
@@ -28,7 +28,7 @@ final class Engines
         if ($dsn->scheme !== 'sqlite') {
             return new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, RateLimiterFailure::class));
         }
-        $directory = KeepingDsn::directory($dsn, 'limits', RateLimiterFailure::class);
+        $directory = KeepingDsn::directory($dsn, RateLimiterFailure::class);
 
         return new SqliteEngine($directory, $timeout);
     }

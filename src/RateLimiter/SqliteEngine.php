@@ -27,7 +27,7 @@ final class SqliteEngine implements Engine
     private const SWEPT = 8;
     private const ROWS = 64;
 
-    /** `at` and `until` by the clock of the boot, `wall` is the wall clock's time of `at`. */
+    /** `key` is hashed() and the state's name; `at` and `until` by the clock of the boot, `wall` is the wall clock's time of `at`. */
     private const SCHEMA = 'CREATE TABLE counted (key BLOB PRIMARY KEY, boot TEXT NOT NULL, at INTEGER NOT NULL, wall INTEGER NOT NULL, until INTEGER NOT NULL, state BLOB NOT NULL) WITHOUT ROWID;';
 
     private const TYPES = [\PDO::PARAM_LOB, \PDO::PARAM_STR, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_LOB];
@@ -41,7 +41,7 @@ final class SqliteEngine implements Engine
 
     public function count(Algorithm $algorithm, string $key, int $limit, int $window, int $fill, int $cost): Decision
     {
-        $key = self::hashed($algorithm, $key);
+        $key = self::hashed($key) . $algorithm->state($limit, $window, $fill);
 
         return $this->transaction(static function (SqliteConnection $connection) use ($algorithm, $key, $limit, $window, $fill, $cost): Decision {
             $now = Clock::now();
@@ -61,17 +61,14 @@ final class SqliteEngine implements Engine
 
     public function forget(string $key): void
     {
-        $this->transaction(static function (SqliteConnection $connection) use ($key): void {
-            foreach (Algorithm::cases() as $algorithm) {
-                $connection->execute('DELETE FROM counted WHERE key = ?', [self::hashed($algorithm, $key)], [\PDO::PARAM_LOB]);
-            }
-        });
+        $key = self::hashed($key);
+        $this->transaction(static fn(SqliteConnection $connection): \PDOStatement => $connection->execute('DELETE FROM counted WHERE key >= ? AND key < ?', [$key, "$key\xff"], [\PDO::PARAM_LOB]));
     }
 
     /** A key of any length takes 16 bytes, and all lie evenly, as sweep() needs it. */
-    private static function hashed(Algorithm $algorithm, string $key): string
+    private static function hashed(string $key): string
     {
-        return \substr(\hash('sha256', "$algorithm->value $key", true), 0, 16);
+        return \substr(\hash('sha256', $key, true), 0, 16);
     }
 
     /**

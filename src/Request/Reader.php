@@ -218,7 +218,8 @@ final class Reader
             }
             $key = \substr($name, $length);
             if ($canWait && $this->signer->isPlain($record->body)) {
-                if ($record->position > $floor) {
+                // The epoch is checked last: asking for the markers may have revealed a new one.
+                if ($record->position > $floor && $snapshot->epoch === $this->history->epoch) {
                     $this->truth->hits++;
                     $record->position > $start && $this->history->hit($name, $record->position, false);
                     $bytes += \strlen($record->body);

@@ -33,11 +33,13 @@ final class Remember
     ) {}
 
     /**
-     * @param \Closure(): mixed      $compute
-     * @param \Closure(mixed): Entry $wrap    throws Codec\NotStorable
-     * @param int                    $own     position at which this request changed the key: older near copies do not count
+     * @param \Closure(): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin called where the key is computed. Gives what
+     *                                                                           computes the value, and what makes an entry of
+     *                                                                           it: null is not stored; throws Codec\NotStorable.
+     *                                                                           The first lets signals in while it does
+     * @param int                                                           $own   position at which this request changed the key: older near copies do not count
      */
-    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, int $own): mixed
+    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $begin, int $own): mixed
     {
         // A signal handler may run, and throw, while this process computes or waits, but not between taking a lease and
         // noting it.
@@ -63,35 +65,34 @@ final class Remember
                     return $value;
                 }
 
-                return $this->compute($name, $key, $space, $copies, $compute, $wrap, true);
+                return $this->compute($name, $key, $space, $copies, $begin, true);
             }
         }
         if ($this->leases->holds($name)) {
             // This process holds the lease: it asks from within its own computation, or was chosen to renew the value.
-            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+            return $this->compute($name, $key, $space, $copies, $begin, false);
         }
 
         if ($snapshot !== null && ($view->isHeld($name) || $this->reader->isUnsure($name, $snapshot->records[$name] ?? null, $space, false))) {
             // While an intent stands nothing is served that others store, so it is no use to wait for them.
-            return $this->compute($name, $key, $space, $copies, $compute, $wrap, false);
+            return $this->compute($name, $key, $space, $copies, $begin, false);
         }
 
         // A flush marker that is newer than what was read, as one just made anew, would stop the value from being stored.
         if ($snapshot !== null && !isset($snapshot->records[$lease]) && $view->floor($space) <= $snapshot->at
             && $this->leases->takeUnchanged($name, $this->lease, $snapshot->at)) {
-            return $this->compute($name, $key, $space, $copies, $compute, $wrap, true, $snapshot);
+            return $this->compute($name, $key, $space, $copies, $begin, true, $snapshot);
         }
         $taken = isset($snapshot->records[$lease]) && $this->leases->stands($snapshot->records[$lease]) ? false : null;
 
-        return $this->await($name, $key, $space, $copies, $compute, $wrap, $taken);
+        return $this->await($name, $key, $space, $copies, $begin, $taken);
     }
 
     /**
-     * @param \Closure(): mixed      $compute
-     * @param \Closure(mixed): Entry $wrap
-     * @param ?bool                  $taken   false: another process holds the lease
+     * @param \Closure(): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
+     * @param ?bool                                                         $taken false: another process holds the lease
      */
-    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, ?bool $taken): mixed
+    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $begin, ?bool $taken): mixed
     {
         $view = $this->view;
         $lease = Space::lease($name);
@@ -142,16 +143,15 @@ final class Remember
             }
         }
 
-        return $this->compute($name, $key, $space, $copies, $compute, $wrap, $this->leases->holds($name));
+        return $this->compute($name, $key, $space, $copies, $begin, $this->leases->holds($name));
     }
 
     /**
-     * @param \Closure(): mixed      $compute
-     * @param \Closure(mixed): Entry $wrap
-     * @param bool                   $release this call took the lease, and releases it together with the value
-     * @param ?Snapshot              $missed  a read that missed the key, if nobody has changed the key between it and the lease
+     * @param \Closure(): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
+     * @param bool                                                          $release this call took the lease, and releases it together with the value
+     * @param ?Snapshot                                                     $missed  a read that missed the key, if nobody has changed the key between it and the lease
      */
-    private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $compute, \Closure $wrap, bool $release, ?Snapshot $missed = null): mixed
+    private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $begin, bool $release, ?Snapshot $missed = null): mixed
     {
         $view = $this->view;
         $changes = $view->changes;
@@ -177,17 +177,18 @@ final class Remember
         }
         $process = Fork::pid();
         $moment = $view->history->watch();
+        [$compute, $wrap] = $begin();
         $entry = null;
         try {
-            $value = Signals::letIn($compute);
+            $value = $compute();
             $entry = $wrap($value);
         } finally {
-            // An exception, or the end of a fiber that nobody resumes. Handlers wait again, so none of theirs ends this early.
+            // Nothing is to be stored, an exception, or the end of a fiber that nobody resumes. Handlers wait again, so none of theirs ends this early.
             if ($entry === null && $release && Fork::pid() === $process) {
                 $this->leases->giveBack($name);
             }
         }
-        if (Fork::pid() !== $process) {
+        if ($entry === null || Fork::pid() !== $process) {
             // A child that was forked in the computation: its parent holds the lease, and stores its own value.
             return $value;
         }

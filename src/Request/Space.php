@@ -30,25 +30,29 @@ final class Space
         public readonly string $path = '',
         /** True: no database is behind the space, and the last set wins (one row of the table of conflicts differs). */
         public readonly bool $cacheOnly = false,
+        /** Seconds; for entries whose own are not given. */
+        public readonly int $ttl = 0,
+        public readonly int $soft = 0,
     ) {
         $this->flushes = $path === '' ? ['f:'] : Markers::flushes($path);
         $this->entries = 'e:' . $path . ':';
     }
 
-    public function group(string $name, bool $cacheOnly): self
+    /** @param ?int $ttl null: this space's; so $soft */
+    public function group(string $name, bool $cacheOnly, ?int $ttl = null, ?int $soft = null): self
     {
-        return $this->within([$name], $cacheOnly);
+        return $this->within([$name], $cacheOnly, $ttl, $soft);
     }
 
     /** @param non-empty-list<string> $names of a group, a group in that, and so on */
-    public function within(array $names, bool $cacheOnly): self
+    public function within(array $names, bool $cacheOnly, ?int $ttl = null, ?int $soft = null): self
     {
         $path = $this->path;
         foreach ($names as $name) {
             $path = ($path === '' ? '' : $path . '/') . \rawurlencode($name);
         }
 
-        return new self($path, $cacheOnly || $this->cacheOnly);
+        return new self($path, $cacheOnly || $this->cacheOnly, $ttl ?? $this->ttl, $soft ?? $this->soft);
     }
 
     public function flush(): string

@@ -20,7 +20,7 @@ use Larder\Store\Watch;
 final class Truth
 {
     /** Milliseconds after which the store's clock is asked again. */
-    private const COMPARED = 500;
+    public const COMPARED = 500;
 
     public int $hits = 0;
     public int $misses = 0;
@@ -43,12 +43,14 @@ final class Truth
         /** Names the request that opened it. */
         public readonly string $writer,
         private readonly ?Watch $watch = null,
+        /** Milliseconds; 0: the clock may stand still, as a test's does. */
+        private readonly int $comparedEach = self::COMPARED,
     ) {}
 
     /** The same store for another request, under a name of its own. */
     public function apart(): self
     {
-        return new self($this->guard, \bin2hex(\random_bytes(6)), $this->watch);
+        return new self($this->guard, \bin2hex(\random_bytes(6)), $this->watch, $this->comparedEach);
     }
 
     public function down(): bool
@@ -77,7 +79,7 @@ final class Truth
             return $this->compared === 0 ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
         }
         $this->ahead = $now - $uptime;
-        $this->compared = $uptime + self::COMPARED;
+        $this->compared = $uptime + $this->comparedEach;
 
         return $now;
     }

@@ -7,13 +7,14 @@ namespace Larder\Session;
 /**
  * Where sessions are kept, each with its lock. Every call is atomic for its session.
  *
- * A session's version is the owner who wrote it last: 32 hexadecimal digits that nobody else has. '' is the version of a
- * session that is not stored, or has expired. An engine that takes no locks lets the last write win.
+ * Each write of a session gives it a version: 32 hexadecimal digits that no other write has. '' is the version of a session that
+ * is not stored, or has expired. An engine that takes no locks lets the last write win.
  */
 interface Engine
 {
     /**
-     * Takes a session's lock and reads the session.
+     * Takes a session's lock and reads the session. Who holds the lock already has it anew: nobody knows what became of a call
+     * that has failed.
      *
      * @param string $owner  who holds the lock then
      * @param int    $life   milliseconds after which the lock ends by itself
@@ -32,13 +33,14 @@ interface Engine
      * It may have ended before. Then the session is written as long as nobody else holds it or has written it.
      *
      * @param string $version that its owner has read
+     * @param string $new     the version that it gets
      * @param int    $ttl     milliseconds that it lives
      *
      * @return bool false: it is another owner's now, or is another version, or was destroyed; nothing is written
      *
      * @throws SessionFailure
      */
-    public function write(string $key, string $owner, string $version, #[\SensitiveParameter] string $data, int $ttl): bool;
+    public function write(string $key, string $owner, string $version, string $new, #[\SensitiveParameter] string $data, int $ttl): bool;
 
     /**
      * Begins a stored session's life anew, and releases its lock if it is this owner's.

@@ -27,7 +27,7 @@ final class Engines
      */
     public static function make(#[\SensitiveParameter] string|array $source): array
     {
-        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/sessions', isNamed: false);
+        [$dsn, $options] = KeepingDsn::read($source, self::KNOWN, 'sqlite:///var/lib/app/sessions');
         if (!\in_array($dsn->scheme, Dsn::KEEPING, true)) {
             throw new InvalidConfiguration("\"{$dsn->toString()}\" cannot hold sessions, because it may forget, and its users would be logged out. Write sqlite:///directory or redis://host.");
         }
@@ -39,7 +39,7 @@ final class Engines
         if ($dsn->scheme !== 'sqlite') {
             return [new RedisEngine(KeepingDsn::shards($dsn, $options, $timeout, SessionFailure::class), $locks), $wait, $ttl];
         }
-        $directory = KeepingDsn::directory($dsn, 'sessions', SessionFailure::class);
+        $directory = KeepingDsn::directory($dsn, SessionFailure::class);
 
         return [new SqliteEngine($directory, $timeout, $locks), $wait, $ttl];
     }

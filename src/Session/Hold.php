@@ -11,6 +11,9 @@ final class Hold
 {
     public readonly int $process;
 
+    // PHP shows what such an object holds in no dump, export or cast.
+    private \SensitiveParameterValue $data;
+
     /** Whether it was written, and its lock given back. It may be written again, as long as nobody else holds it or has written it. */
     public bool $isWritten = false;
 
@@ -20,8 +23,21 @@ final class Hold
         public readonly string $owner,
         public string $version,
         #[\SensitiveParameter]
-        public string $data,
+        string $data,
     ) {
+        $this->keep($data);
         $this->process = Fork::pid();
+    }
+
+    public function data(): string
+    {
+        $data = $this->data->getValue();
+
+        return \is_string($data) ? $data : '';
+    }
+
+    public function keep(#[\SensitiveParameter] string $data): void
+    {
+        $this->data = new \SensitiveParameterValue($data);
     }
 }

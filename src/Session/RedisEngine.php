@@ -22,7 +22,10 @@ final class RedisEngine implements Engine
     /** KEYS: session, lock. ARGV: owner, milliseconds of the lock (0: none), milliseconds of the session, '1' if it must be stored. Gives 0 if somebody holds it. */
     private const READ = <<<'LUA'
         if ARGV[4] == '1' and redis.call('EXISTS', KEYS[1]) == 0 then return '' end
-        if ARGV[2] ~= '0' and not redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then return 0 end
+        if ARGV[2] ~= '0' and not redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then
+            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            redis.call('PEXPIRE', KEYS[2], ARGV[2])
+        end
         local there = redis.call('GET', KEYS[1])
         if not there then return '' end
         if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
@@ -51,17 +54,13 @@ final class RedisEngine implements Engine
 
     public function read(string $key, string $owner, int $life, int $keep, bool $isKnown): ?array
     {
-        $there = $this->run($key, self::READ, $owner, $this->locks ? (string) $life : '0', (string) $keep, $isKnown ? '1' : '');
+        $there = $this->shards->keep(Shards::tag($key), self::READ, self::names($key), $owner, $this->locks ? (string) $life : '0', (string) $keep, $isKnown ? '1' : '');
         if (!\is_string($there)) {
             return null;
         }
         if ($there !== '' || !$isKnown) {
             $isGood = false;
             try {
-                // Asked where a session begins, as one does that was evicted.
-                if ($there === '' && $this->shards->evicts(Shards::tag($key))) {
-                    throw new SessionFailure('This Redis evicts keys when its memory is full, and a session must stay. Set its maxmemory-policy to noeviction, or use another server.');
-                }
                 $this->locks && $this->awaitReplicas($key);
                 $isGood = true;
             } finally {
@@ -72,9 +71,9 @@ final class RedisEngine implements Engine
         return [\substr($there, 0, self::VERSION), \substr($there, self::VERSION)];
     }
 
-    public function write(string $key, string $owner, string $version, #[\SensitiveParameter] string $data, int $ttl): bool
+    public function write(string $key, string $owner, string $version, string $new, #[\SensitiveParameter] string $data, int $ttl): bool
     {
-        $isWritten = $this->run($key, self::WRITE, $owner, $version, $this->locks ? '1' : '', (string) $ttl, $owner . $data) === 1;
+        $isWritten = $this->run($key, self::WRITE, $owner, $version, $this->locks ? '1' : '', (string) $ttl, $new . $data) === 1;
         $isWritten && $this->awaitReplicas($key);
 
         return $isWritten;

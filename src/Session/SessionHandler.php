@@ -33,6 +33,12 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
 
     private ?Hold $hold = null;
 
+    /** Of all locks that this request takes, so that it has its own anew where a call has failed after it had taken one. */
+    private string $owner = '';
+
+    /** Which has made that: a forked child takes its own. */
+    private int $process = 0;
+
     /** What validateId() leaves for read() to throw. */
     private ?SessionFailure $failure = null;
 
@@ -83,7 +89,7 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         $key = self::key($id);
         $hold = $this->hold();
         if ($hold?->key === $key && !$hold->isWritten) {
-            return $hold->data;
+            return $hold->data();
         }
         $failure = $this->failure;
         $this->close();
@@ -92,7 +98,7 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         }
         $this->hold = $this->take($key, false);
 
-        return $this->hold->data;
+        return $this->hold->data();
     }
 
     /**
@@ -109,7 +115,8 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         }
         $hold = $this->hold?->key === $key ? $this->hold : $this->take($key, false);
         try {
-            $isWritten = $this->engine->write($key, $hold->owner, $hold->version, $data, $this->ttl());
+            $version = self::unique();
+            $isWritten = $this->engine->write($key, $hold->owner, $hold->version, $version, $data, $this->ttl());
         } catch (SessionFailure $failure) {
             $this->abandon($hold);
             throw $failure;
@@ -118,8 +125,8 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
             $this->abandon(null);
             throw new SessionFailure('Another request has taken, changed or destroyed this session since this one read it. Nothing is written. A request that takes longer than its max_execution_time should call session_write_close() before.');
         }
-        $hold->version = $hold->owner;
-        $hold->data = '';
+        $hold->version = $version;
+        $hold->keep('');
         $hold->isWritten = true;
 
         return true;
@@ -209,7 +216,11 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     /** @throws SessionFailure */
     private function take(string $key, bool $isKnown): Hold
     {
-        $owner = \bin2hex(\random_bytes(16));
+        if ($this->process !== Fork::pid()) {
+            $this->process = Fork::pid();
+            $this->owner = self::unique();
+        }
+        $owner = $this->owner;
         $limit = (int) \ini_get('max_execution_time');
         $life = (($limit > 0 ? $limit : self::SPARE) + self::SPARE) * 1000;
         $found = Locks::retry(fn(): ?array => $this->engine->read($key, $owner, $life, \min($life, $this->ttl()), $isKnown), $this->wait);
@@ -227,6 +238,11 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         } catch (SessionFailure) {
             // It ends by itself.
         }
+    }
+
+    private static function unique(): string
+    {
+        return \bin2hex(\random_bytes(16));
     }
 
     /** What this process holds, and not the one that it was forked from. */

@@ -54,7 +54,7 @@ final class SqliteEngine implements Engine
                 return ['', ''];
             }
             $lock = self::lock($key);
-            if ($this->locks !== null && $this->locks->acquire($lock, $owner, $life, ProcessId::current()) === null) {
+            if ($this->locks !== null && !self::take($this->locks, $lock, $owner, $life)) {
                 return null;
             }
             $isTaken = false;
@@ -71,22 +71,22 @@ final class SqliteEngine implements Engine
         });
     }
 
-    public function write(string $key, string $owner, string $version, #[\SensitiveParameter] string $data, int $ttl): bool
+    public function write(string $key, string $owner, string $version, string $new, #[\SensitiveParameter] string $data, int $ttl): bool
     {
-        return $this->attempt(function () use ($key, $owner, $version, $data, $ttl): bool {
+        return $this->attempt(function () use ($key, $owner, $version, $new, $data, $ttl): bool {
             $lock = self::lock($key);
-            if ($this->locks !== null && $this->locks->fence($lock, $owner) === null && $this->locks->acquire($lock, $owner, self::WRITING, ProcessId::current()) === null) {
+            if ($this->locks !== null && $this->locks->fence($lock, $owner) === null && !self::take($this->locks, $lock, $owner, self::WRITING)) {
                 return false;
             }
             try {
-                return $this->database->transaction(function (SqliteConnection $connection) use ($key, $owner, $version, $data, $ttl): bool {
+                return $this->database->transaction(function (SqliteConnection $connection) use ($key, $version, $new, $data, $ttl): bool {
                     $now = Clock::wall();
                     $there = $connection->named('SELECT version FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => $now])[0][0] ?? '';
                     // The lock may end just now. So the version decides, in the transaction that writes.
                     if ($this->locks === null ? $there === '' && $version !== '' : $there !== $version) {
                         return false;
                     }
-                    $connection->named('REPLACE INTO session (id, until, version, data) VALUES (:id, :until, :version, :b_data)', ['id' => $key, 'until' => $now + $ttl, 'version' => $owner, 'b_data' => $data]);
+                    $connection->named('REPLACE INTO session (id, until, version, data) VALUES (:id, :until, :version, :b_data)', ['id' => $key, 'until' => $now + $ttl, 'version' => $new, 'b_data' => $data]);
                     $there === '' && self::remove($connection, self::REMOVED);
 
                     return true;
@@ -141,6 +141,14 @@ final class SqliteEngine implements Engine
     private static function remove(SqliteConnection $connection, int $most): int
     {
         return \count($connection->named('DELETE FROM session WHERE id IN (SELECT id FROM session WHERE until <= :now LIMIT :most) RETURNING 1', ['now' => Clock::wall(), 'most' => $most]));
+    }
+
+    /** Takes a lock, which may be this owner's already. */
+    private static function take(LockEngine $locks, string $lock, string $owner, int $life): bool
+    {
+        $process = ProcessId::current();
+
+        return $locks->acquire($lock, $owner, $life, $process) !== null || $locks->refresh($lock, $owner, $life, $process) !== null;
     }
 
     /** Lock\Locks of the same directory may have names of their own. */

@@ -37,8 +37,11 @@ final class MemoryStore implements Store
     /** @var array<string, int> see Markers */
     private array $floors = [Markers::TAGS => 0, Markers::FLUSHES => 0];
 
-    /** @param int $budget bytes, about */
-    public function __construct(private readonly int $budget = 67_108_864)
+    /**
+     * @param int              $budget bytes, about
+     * @param ?\Closure(): int $clock  milliseconds; null: the machine's
+     */
+    public function __construct(private readonly int $budget = 67_108_864, private readonly ?\Closure $clock = null)
     {
         $this->epoch = \bin2hex(\random_bytes(8));
         $this->log = new JournalIndex(0);
@@ -59,7 +62,7 @@ final class MemoryStore implements Store
         $records = [];
         foreach ($keys as $key) {
             $found = $this->records[$key] ?? null;
-            if ($found !== null && $found[1] !== 0 && $found[1] < Clock::now()) {
+            if ($found !== null && $found[1] !== 0 && $found[1] < $this->now()) {
                 continue;
             }
             if ($found !== null) {
@@ -90,7 +93,7 @@ final class MemoryStore implements Store
 
     public function now(): int
     {
-        return Clock::now();
+        return $this->clock === null ? Clock::now() : ($this->clock)();
     }
 
     public function forgets(): bool
@@ -100,7 +103,7 @@ final class MemoryStore implements Store
 
     public function tidy(): void
     {
-        $now = Clock::now();
+        $now = $this->now();
         // A copy: checking a record is no use of it and must not change the order.
         $some = \array_slice($this->records, $this->swept, self::STEP, true);
         $this->swept = \count($some) < self::STEP ? 0 : $this->swept + self::STEP;
@@ -113,7 +116,7 @@ final class MemoryStore implements Store
 
     public function each(): iterable
     {
-        $now = Clock::now();
+        $now = $this->now();
         foreach ($this->records as $key => [$record, $expiry]) {
             if ($expiry === 0 || $expiry >= $now) {
                 yield (string) $key => $record;
@@ -164,7 +167,7 @@ final class MemoryStore implements Store
     private function peek(string $key): array
     {
         [$record, $expiry] = $this->records[$key] ?? [null, 0];
-        $isOver = $expiry !== 0 && $expiry < Clock::now();
+        $isOver = $expiry !== 0 && $expiry < $this->now();
 
         return [$record !== null && $isOver ? new Record('', $record->position, $record->writer) : $record, $isOver];
     }

@@ -41,6 +41,7 @@ final class Imports
         // Cache, the front door, Counter and RateLimiter.
         '' => ['System', 'Codec', 'Request', 'Near', 'Config', 'Counter', 'RateLimiter'],
         'Psr' => ['System', 'Codec', ''],
+        'Testing' => ['System', 'Codec', 'Store\Journal', 'Store', 'Request', 'Config', ''],
         'Page\Http' => [],
         'Page\Files' => ['System', 'Config', ''],
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],

@@ -23,6 +23,8 @@ final class Checker
     /** Nanoseconds: two seconds, two while one renews, and the millisecond in which Larder's times are kept. */
     private const LIFE = 4_001_500_000;
 
+    private const NEVER_STORED = 'a value that was never stored';
+
     /** Nanoseconds in which an end that was told in milliseconds may still be to come. */
     private const LATE = 5_000_000;
 
@@ -37,6 +39,7 @@ final class Checker
         'writers killed between database and cache' => 0,
         'writers whose call of the cache failed, or whose intent had lapsed' => 0,
         'intents lost with their server' => 0,
+        'older, while two servers took themselves for the primary' => 0,
     ];
 
     /** @var array<int, array{list<int>, list<int>}> by item: ends of changes in order, and the latest begin up to each */
@@ -49,9 +52,10 @@ final class Checker
     private array $dead = [];
 
     /**
-     * @param list<int> $losses  when a server lost what it had, or may have
-     * @param bool      $forgets it may lose any record at any time
-     * @param int       $ahead   seconds by which one clock may be ahead of another
+     * @param list<int>              $losses   when a server lost what it had, or may have
+     * @param bool                   $forgets  it may lose any record at any time
+     * @param int                    $ahead    seconds by which one clock may be ahead of another
+     * @param list<array{int, int}> $overlaps from when until when two servers took themselves for the primary
      */
     public function __construct(
         private readonly History $history,
@@ -59,6 +63,7 @@ final class Checker
         private readonly array $losses = [],
         private readonly bool $forgets = false,
         private readonly int $ahead = 0,
+        private readonly array $overlaps = [],
     ) {}
 
     /** @return list<Violation> */
@@ -115,7 +120,7 @@ final class Checker
                 && ($stored->gone === null || $read->begin < $stored->gone),
         );
         if ($stored === []) {
-            $this->violated('a value that was never stored', $read, '');
+            $this->violated(self::NEVER_STORED, $read, '');
 
             return;
         }
@@ -250,6 +255,13 @@ final class Checker
 
     private function violated(string $what, Read $read, string $why): void
     {
+        foreach ($what === self::NEVER_STORED ? [] : $this->overlaps as [$from, $to]) {
+            if ($read->end >= $from && $read->begin <= $to) {
+                $this->totals['older, while two servers took themselves for the primary']++;
+
+                return;
+            }
+        }
         $details = "item $read->item, value $read->value, read at $read->begin to $read->end from tier $read->tier by "
             . "{$read->visit->process} in its request begun at {$read->visit->begin}; $why";
         $this->violations[] = new Violation($what, $details, $read);

@@ -32,19 +32,20 @@ final class CheckerTest extends TestCase
     /**
      * @param array<string, string> $diaries
      * @param list<int>             $losses
+     * @param list<array{int, int}> $overlaps
      */
     #[DataProvider('histories')]
-    public function testFindsWhatIsCertain(?string $expected, array $diaries, array $losses = []): void
+    public function testFindsWhatIsCertain(?string $expected, array $diaries, array $losses = [], array $overlaps = []): void
     {
         $history = new History($catalog = new Catalog());
         foreach ($diaries as $process => $text) {
             $history->read($process, $text);
         }
-        $found = \array_map(static fn(Violation $violation): string => $violation->what, (new Checker($history, $catalog, $losses))->check());
+        $found = \array_map(static fn(Violation $violation): string => $violation->what, (new Checker($history, $catalog, $losses, overlaps: $overlaps))->check());
         self::assertSame($expected === null ? [] : [$expected], $found);
     }
 
-    /** @return iterable<string, array{0: ?string, 1: array<string, string>, 2?: list<int>}> */
+    /** @return iterable<string, array{0: ?string, 1: array<string, string>, 2?: list<int>, 3?: list<array{int, int}>}> */
     public static function histories(): iterable
     {
         $reads = static fn(int $begin, string $value, string $tier = 'n', ?int $at = null): string => "R $begin\nG " . ($at ?? $begin + 1) . ' '
@@ -98,6 +99,9 @@ final class CheckerTest extends TestCase
         $intent = static fn(string $then): array => ['a' => "R 100\nB 205 set 0 " . self::OLD . "\nE 600 1\nZ 700 1\n", 'b' => "R 200\nB 201 intend 0\nE 203 1\n" . self::WRITES . $then];
         yield 'older than the database, with an intent' => [self::OLDER, $intent('') + ['c' => $reads(300, self::OLD)]];
         yield 'the intent went with its server' => [null, $intent('') + ['c' => $reads(300, self::OLD)], [205]];
+        $both = $intent('') + ['c' => $reads(300, self::OLD)];
+        yield 'two servers took themselves for the primary' => [null, $both, [], [[290, 310]]];
+        yield 'not any more' => [self::OLDER, $both, [], [[290, 300]]];
         yield 'the intent was not put' => [null, ['b' => "R 200\nB 201 intend 0\nE 203 0\n" . self::WRITES] + $intent('') + ['c' => $reads(300, self::OLD)]];
         yield 'the intent had ended' => [null, ['b' => "R 200\nB 201 intend 0\nE 203 1\nB 204 delete 0\nE 205 1\n" . self::WRITES] + $intent('') + ['c' => $reads(300, self::OLD)]];
 

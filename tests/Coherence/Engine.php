@@ -134,12 +134,23 @@ final class Engine
         $this->paused?->pause();
     }
 
-    public function resume(): void
+    public function resume(Incidents $incidents): void
     {
         $this->redis?->resume();
         $this->memcached?->resume();
-        $this->paused?->resume();
+        $paused = $this->paused;
         $this->paused = null;
+        if ($paused === null || $this->primary($paused) === $paused) {
+            $paused?->resume();
+
+            return;
+        }
+        $incidents->overlap(static function () use ($paused): void {
+            $paused->resume();
+            Wait::until(static fn(): bool => \str_contains((string) $paused->command('INFO', 'replication'), 'role:slave'), 'the former primary to become a replica');
+            // Until then a process may have changed something there, and the next request of its server begins anew.
+            \usleep(500_000);
+        });
     }
 
     public function isServer(): bool
@@ -183,11 +194,15 @@ final class Engine
         }
     }
 
-    /** The server that may be written to, of several. */
-    private function primary(): ?RedisServer
+    /**
+     * The server that may be written to, of several.
+     *
+     * @param ?RedisServer $silent which cannot be asked
+     */
+    private function primary(?RedisServer $silent = null): ?RedisServer
     {
         try {
-            return $this->sentinels?->primary() ?? $this->cluster?->owner('larder');
+            return $this->sentinels?->primary($silent) ?? $this->cluster?->owner('larder', $silent);
         } catch (\Exception) {
             // There is none now.
             return null;
@@ -206,8 +221,9 @@ final class Engine
     /** Another server takes over; the old one comes back as its replica. */
     private function failOver(string $how): void
     {
-        $old = $this->primary();
         try {
+            $this->cluster?->settle('larder');
+            $old = $this->primary();
             if ($how === 'moved') {
                 $this->cluster?->move('larder');
             } elseif ($how === 'killed') {
@@ -223,7 +239,7 @@ final class Engine
         } catch (\Exception) {
             // Too early: the servers have not yet done with the one before.
         }
-        $old === null || $old->isRunning() || $old->start();
+        !isset($old) || $old->isRunning() || $old->start();
     }
 
     private function place(): string

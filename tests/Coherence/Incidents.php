@@ -16,6 +16,9 @@ final class Incidents
     /** @var list<int> when the engine may have lost what it had */
     public array $losses = [];
 
+    /** @var list<array{int, int}> from when until when two servers took themselves for the primary, which docs/several-servers.md excepts */
+    public array $overlaps = [];
+
     /**
      * @param bool $forgets the engine may lose any record at any time
      * @param bool $keeps   what the engine cannot record is kept on the one server that there is, and holds at once
@@ -40,5 +43,14 @@ final class Incidents
         $do();
         // Others may have found the old one until now.
         $this->losses[] = \hrtime(true);
+    }
+
+    /** A server goes on that does not know yet that another has taken its place. */
+    public function overlap(\Closure $do): void
+    {
+        $from = \hrtime(true);
+        $this->lose($do);
+        $this->overlaps[] = [$from, \hrtime(true)];
+        $this->count('two primaries');
     }
 }

@@ -35,7 +35,7 @@ final class Outcome
         foreach ($files as $file) {
             $history->readFile($file);
         }
-        $checker = new Checker($history, $catalog, $incidents->losses, $incidents->forgets, $incidents->ahead);
+        $checker = new Checker($history, $catalog, $incidents->losses, $incidents->forgets, $incidents->ahead, $incidents->overlaps);
         $violations = $checker->check();
         for ($i = $incidents->done[self::OTHER_HANGS] ?? 0; $i > 0; $i--) {
             $violations[] = new Violation('a request that hangs', '');

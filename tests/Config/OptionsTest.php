@@ -135,7 +135,7 @@ final class OptionsTest extends TestCase
 
     public function testEveryOptionInADsn(): void
     {
-        $options = Options::from('file:///d?prefix=shop.1&serializer=php&compressor=none&budget=1G&near_budget=512k&timeout=0.5&lease=5&secret=a%26b&cacheOnly=1&near=none');
+        $options = Options::from('file:///d?prefix=shop.1&serializer=php&compressor=none&budget=1G&near_budget=512k&timeout=0.5&lease=5&secret=a%26b&cacheOnly=1&near=none&fingerprint=1&classes=App\\User,stdClass');
 
         self::assertSame('shop.1', $options->prefix);
         self::assertSame('php', $options->serializer);
@@ -146,6 +146,9 @@ final class OptionsTest extends TestCase
         self::assertSame(5.0, $options->lease);
         self::assertSame('a&b', $options->secret);
         self::assertTrue($options->cacheOnly);
+        self::assertSame([['App\User', 'stdClass'], true], [$options->classes, $options->fingerprint]);
+        self::assertSame([false, true, true], \array_map(static fn(string $classes): bool|array => Options::from("memory://?classes=$classes")->classes, ['0', '1', 'true']));
+        self::assertSame([self::class], Options::from(['classes' => ['\\' . self::class]])->classes);
     }
 
     public function testEveryOptionInAnArray(): void
@@ -219,6 +222,11 @@ final class OptionsTest extends TestCase
         yield 'dsn type' => [['dsn' => 5], 'a string'];
         yield 'prefix type' => [['dsn' => 'memory://', 'prefix' => 5], 'a string'];
         yield 'tier type' => [['far' => 5], 'a string'];
+        yield 'no class' => ['file:///d?classes=App/User', 'no name of a class'];
+        yield 'classes of igbinary' => ['file:///d?classes=User&serializer=igbinary', 'serializer=php'];
+        yield 'no classes of msgpack' => ['file:///d?classes=0&serializer=msgpack', 'serializer=php'];
+        yield 'another name for classes' => ['file:///d?allowed_classes=0', 'Did you mean "classes"?'];
+        yield 'fingerprint' => ['file:///d?fingerprint=md5', 'must be true or false'];
         yield 'serializer' => ['file:///d?serializer=ibginary', 'Did you mean "igbinary"?'];
         yield 'compressor' => ['file:///d?compressor=brotli', 'Choose one of: none, zstd, lz4, gzip'];
         yield 'flag' => ['file:///d?cacheOnly=maybe', 'cacheOnly=1'];

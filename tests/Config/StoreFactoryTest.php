@@ -66,7 +66,7 @@ final class StoreFactoryTest extends TestCase
         );
         [$class, $endpoint] = $this->endpoint('redis://:p@/run/redis.sock?db=1');
         self::assertSame(PhpRedisConnection::class, $class);
-        self::assertSame(['/run/redis.sock', 1, 'p', false], [$endpoint->socket, $endpoint->db, $endpoint->password, $endpoint->tls]);
+        self::assertSame(['/run/redis.sock', 1, 'p', false], [$endpoint->socket, $endpoint->db, $endpoint->password?->getValue(), $endpoint->tls]);
     }
 
     /** @return array{class-string, Endpoint} */

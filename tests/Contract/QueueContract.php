@@ -12,8 +12,8 @@ use PHPUnit\Framework\TestCase;
 
 /**
  * What every transport of a queue must keep. A test of a transport extends this class and adds what the transport
- * promises beyond it. The other parts are in QueueRetries, QueueUnique, QueueSchedules and QueueBodies, and
- * in QueueProcesses for those that several processes share.
+ * promises beyond it. The other parts are in QueueRetries, QueueRates, QueueUnique, QueueSchedules and
+ * QueueBodies, and in QueueProcesses for those that several processes share.
  *
  * A claim ends early by extend() with a fraction of a second, so that no test waits for a whole one.
  */
@@ -21,6 +21,7 @@ abstract class QueueContract extends TestCase
 {
     use Forks;
     use QueueBodies;
+    use QueueRates;
     use QueueRetries;
     use QueueSchedules;
     use QueueUnique;

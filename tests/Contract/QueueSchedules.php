@@ -84,13 +84,17 @@ trait QueueSchedules
     public function testItsKeyKeepsItFromPilingUp(): void
     {
         $schedule = $this->schedule('2026-01-01 12:00')->add('a', '* * * * *', 'a', 'UTC', key: 'a', untilHandled: true);
-        $this->pushedAt($schedule, '2026-01-01 12:01');
+        self::assertSame(1, $this->pushedAt($schedule, '2026-01-01 12:01'));
         $message = self::next($this->queue());
-        $this->pushedAt($schedule, '2026-01-01 12:02');
+        self::assertSame(0, $this->pushedAt($schedule, '2026-01-01 12:02'), 'Its key kept it out.');
         self::assertSame(0, $this->queue()->size());
         self::assertTrue($message->ack());
-        $this->pushedAt($schedule, '2026-01-01 12:03');
+        self::assertSame(1, $this->pushedAt($schedule, '2026-01-01 12:03'));
         self::assertSame(1, $this->queue()->size());
+        self::assertSame(0, $this->pushedAt($schedule, '2026-01-01 12:04'), 'It waits still.');
+        self::assertSame(0, $this->schedule('2026-01-01 12:04')->add('a', '* * * * *', 'a', 'UTC', key: 'a')->push(), 'The time is noted.');
+        self::assertTrue(self::next($this->queue())->ack());
+        self::assertSame(0, $this->pushedAt($schedule, '2026-01-01 12:04'));
     }
 
     public function testPurgeDoesNotForgetTheTimes(): void

@@ -166,7 +166,7 @@ final class Fuzz
                 $ended = $server->ended() && $ended;
             }
             if ($this->paused !== 0 && ($over || \hrtime(true) > $this->paused)) {
-                $engine->resume();
+                $engine->resume($this->incidents);
                 $this->paused = 0;
             }
             if ($this->chaos && !$over) {

@@ -73,6 +73,17 @@ abstract class LocksRules extends TestCase
         self::assertFalse($lock->isOwned());
     }
 
+    public function testALockThatWasNotHandedOverIsHeldAsWell(): void
+    {
+        $lock = $this->open()->acquire('job');
+        self::assertNotNull($lock);
+        $there = $this->open()->held('job', $lock->owner);
+        self::assertSame($lock->fence, $there?->fence);
+        self::assertTrue($there->isOwned());
+        self::assertTrue($there->release());
+        self::assertFalse($lock->isOwned());
+    }
+
     public function testNamesMayHaveAnyBytes(): void
     {
         $locks = $this->open();

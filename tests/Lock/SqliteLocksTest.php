@@ -35,6 +35,29 @@ final class SqliteLocksTest extends LocksRules
         }
     }
 
+    public function testWhatWasNotHandedOverEndsWithItsProcessUnlessItIsRefreshed(): void
+    {
+        foreach ([false, true] as $isRefreshed) {
+            [$ours, $theirs] = \stream_socket_pair(\STREAM_PF_UNIX, \STREAM_SOCK_STREAM, 0) ?: self::fail('no pipe');
+            $pid = \pcntl_fork();
+            if ($pid === 0) {
+                try {
+                    \fwrite($theirs, $this->open()->acquire('k', 3600)?->owner . "\n");
+                    \fgets($theirs);
+                } finally {
+                    \posix_kill(\posix_getpid(), \SIGKILL);
+                }
+            }
+            $there = $this->open()->held('k', \trim((string) \fgets($ours)));
+            self::assertNotNull($there);
+            self::assertTrue(!$isRefreshed || $there->refresh());
+            \fwrite($ours, "go\n");
+            \pcntl_waitpid($pid, $status);
+            self::assertSame($isRefreshed, $there->isOwned());
+            $this->open()->clear();
+        }
+    }
+
     public function testADamagedDatabaseIsSaid(): void
     {
         $this->open()->acquire('k');

@@ -8,6 +8,7 @@ namespace Larder\Tests\Model;
 trait FileCalls
 {
     private const AT_ONCE = 24;
+    private const EDGE = 4;
 
     public static function clearstatcache(bool $clear = false, string $path = ''): void {}
 
@@ -113,12 +114,14 @@ trait FileCalls
 
     /**
      * In two steps: whoever is killed in the middle, or reads meanwhile, leaves or finds half of it. What is so short lies within
-     * a page, where the code puts it in a header, and then Linux copies it at once.
+     * a page, where the code puts it in a header, and then Linux copies it at once. But a page may
+     * end at any multiple of EDGE.
      */
     public static function fwrite(Handle $handle, string $bytes): int
     {
         $half = \strlen($bytes) > self::AT_ONCE ? \strlen($bytes) >> 1 : 0;
-        foreach ($half > 0 ? [\substr($bytes, 0, $half), \substr($bytes, $half)] : [$bytes] as $part) {
+        $half = $half ?: -$handle->offset & self::EDGE - 1;
+        foreach ($half > 0 && $half < \strlen($bytes) ? [\substr($bytes, 0, $half), \substr($bytes, $half)] : [$bytes] as $part) {
             self::step('write', $handle->inode, $handle->offset, $part);
             $handle->offset += \strlen($part);
         }

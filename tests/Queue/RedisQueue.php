@@ -41,6 +41,31 @@ abstract class RedisQueue extends QueueContract
         RedisServer::program() === null || parent::tearDown();
     }
 
+    public function testTheTimesOfARateAreFewAndASetClockHoldsUpNobody(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(\range(1, 40));
+        $times = 'larder:queue:{mail}:h:3600000';
+        $limited = $queue->atMost(5, 3_600);
+        $shift = static function (int $milliseconds) use ($times): void {
+            $all = (array) self::server()->command('LRANGE', $times, '0', '-1');
+            self::assertCount(5, $all);
+            foreach ($all as $i => $time) {
+                self::server()->command('LSET', $times, (string) $i, (string) ((int) $time + $milliseconds));
+            }
+        };
+        self::assertCount(5, $limited->popMany(9));
+        self::assertGreaterThan(3_590_000, self::server()->command('PTTL', $times));
+        for ($i = 0; $i < 3; $i++) {
+            $shift(-3_600_000);
+            self::assertCount(5, $limited->popMany(9));
+        }
+        $shift(3_600_000);
+        self::assertCount(5, $limited->popMany(9), 'The clock was set back.');
+        $shift(0);
+        self::assertNull($limited->pop());
+    }
+
     protected static function server(): RedisServer
     {
         return self::$server ??= static::start();

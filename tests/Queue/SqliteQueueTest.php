@@ -44,6 +44,28 @@ final class SqliteQueueTest extends QueueContract
         self::assertFull(static fn() => $push($queue));
     }
 
+    // Seen to fail: free() without its deletions.
+    public function testTheTimesOfARateAreFewAndASetClockHoldsUpNobody(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(\range(1, 40));
+        $database = new \PDO("sqlite:$this->directory/queue-mail.db", null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
+        $count = static fn(): mixed => $database->query('SELECT COUNT(*) FROM handed')->fetchColumn();
+        $limited = $queue->atMost(5, 3_600);
+        self::assertCount(5, $limited->popMany(9));
+        for ($i = 0; $i < 3; $i++) {
+            $database->exec('UPDATE handed SET at = at - 3600000');
+            self::assertCount(5, $limited->popMany(9));
+            self::assertSame(5, $count());
+        }
+        $database->exec('UPDATE handed SET at = at + 3600000');
+        self::assertCount(5, $limited->popMany(9), 'The clock was set back.');
+        self::assertSame(5, $count());
+        $database->exec('UPDATE handed SET at = at - 3600000');
+        self::assertCount(1, $queue->atMost(1, 60)->popMany(9));
+        self::assertSame(1, $count(), 'Those of other seconds go.');
+    }
+
     /** Seen to fail: 292 MB stayed after a million messages. */
     public function testTheDatabaseIsSmallAgainAfterABacklog(): void
     {
@@ -85,9 +107,9 @@ final class SqliteQueueTest extends QueueContract
     public static function wrongOptions(): iterable
     {
         yield 'no directory' => [['dsn' => 'sqlite://'], 'names no directory'];
-        yield 'no attempt' => [['dsn' => 'sqlite:///tmp/queue', 'attempts' => 0], 'above zero, not 0.'];
-        yield 'an endless call' => [['dsn' => 'sqlite:///tmp/queue', 'timeout' => \INF], 'above zero, not INF.'];
-        yield 'a word' => [['dsn' => 'sqlite:///tmp/queue', 'limit' => 'all'], 'above zero, not string.'];
+        yield 'no attempt' => [['dsn' => 'sqlite:///tmp/queue', 'attempts' => 0], '"attempts" is "0", but must be a whole number from 1 on. Write for example attempts=5.'];
+        yield 'an endless call' => [['dsn' => 'sqlite:///tmp/queue', 'timeout' => \INF], '"timeout" is "INF", but must be a number of seconds above zero and below a billion.'];
+        yield 'a word' => [['dsn' => 'sqlite:///tmp/queue', 'limit' => 'all'], '"limit" is "all", but must be a whole number from 1 on.'];
     }
 
     /** @param array<string, mixed> $options */

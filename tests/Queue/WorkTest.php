@@ -374,6 +374,34 @@ final class WorkTest extends TestCase
         self::assertStringContainsString("order 7\n", $process->errors());
     }
 
+    // Seen to fail: --rate that is not passed on.
+    public function testItsWorkersTogetherKeepToTheRate(): void
+    {
+        $queue = $this->queue();
+        $queue->pushMany(\array_fill(0, 9, 'a'));
+        $work = $this->work(['--rate=4/3600', '--processes=3']);
+        for ($i = 0; $i < 4; $i++) {
+            self::assertSame('done', self::job($work)['outcome']);
+        }
+        // All the workers look at least once more.
+        $queue->push(['sleep', 0]);
+        $work->signal(\SIGTERM);
+        self::assertSame([], self::jobs($work));
+        self::assertSame(0, $work->wait(), $work->errors());
+        self::assertSame(\array_fill(0, 6, 1), \array_column($queue->popMany(10), 'attempts'), 'None was claimed and put back.');
+
+        $queue->pushMany(['a', 'a', 'a']);
+        $work = $this->work(['--rate=1/0.2', '--processes=2', '--stop-when-empty']);
+        self::assertCount(3, self::jobs($work));
+        self::assertSame(0, $work->wait(), $work->errors());
+
+        foreach (['100', '0/60', '1/0', '-1/5', '5/x', '20000/5'] as $rate) {
+            $work = $this->work(["--rate=$rate"]);
+            self::assertSame(2, $work->wait());
+            self::assertStringContainsString('rate', $work->errors());
+        }
+    }
+
     public function testItsWorkersPushTheMessagesOfASchedule(): void
     {
         // Known since an hour: so the last minute is due, and not awaited here.

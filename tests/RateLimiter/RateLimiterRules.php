@@ -132,6 +132,56 @@ abstract class RateLimiterRules extends TestCase
         }
     }
 
+    // Seen to fail: a state's name without the window, and a bucket's without its size or its filling.
+    public function testWhatCountsOtherwiseWithTheSameKeyIsApart(): void
+    {
+        $limiter = $this->open();
+        foreach (self::kinds() as $kind => [$ask]) {
+            self::assertTrue($ask($limiter, 'k', 5, 3_600, 5)->isAllowed);
+            // A short window that ends again and again must not take what the long one has counted with it.
+            for ($i = 0; $i < 3; $i++) {
+                $ask($limiter, 'k', 5, 0.001);
+                \usleep(3_000);
+            }
+            self::assertFalse($ask($limiter, 'k', 5, 3_600)->isAllowed, $kind);
+            self::assertSame(4, $ask($limiter, 'k', 5, 600)->remaining, $kind);
+        }
+        $slow = static fn(): bool => $limiter->tokenBucket('bucket', 5, 1, 3_600)->isAllowed;
+        self::assertTrue($limiter->tokenBucket('bucket', 5, 1, 3_600, 5)->isAllowed);
+        // One that fills fast must not fill the other one.
+        for ($i = 0; $i < 3; $i++) {
+            $limiter->tokenBucket('bucket', 5, 3_600_000_000, 3_600);
+            \usleep(3_000);
+        }
+        self::assertFalse($slow());
+        self::assertSame(99, $limiter->tokenBucket('bucket', 100, 1, 3_600)->remaining);
+        self::assertSame(98, $limiter->tokenBucket('bucket', 100, 1, 3_600)->remaining);
+        self::assertFalse($slow());
+    }
+
+    // Seen to fail: forget() that knows the hash and no list, or one state alone.
+    public function testClearForgetsAllThatIsCountedForAKey(): void
+    {
+        $limiter = $this->open();
+        $asks = [];
+        foreach (self::kinds() as [$ask]) {
+            foreach ([60, 600, 3_600] as $seconds) {
+                $asks[] = static fn(string $key): bool => $ask($limiter, $key, 5, $seconds, 5)->isAllowed;
+            }
+        }
+        foreach ($asks as $ask) {
+            self::assertTrue($ask('k'));
+            self::assertTrue($ask("k\xff"));
+            self::assertTrue($ask('s60000'));
+        }
+        $limiter->clear('k');
+        foreach ($asks as $i => $ask) {
+            self::assertTrue($ask('k'), "state $i");
+            self::assertFalse($ask("k\xff"));
+            self::assertFalse($ask('s60000'));
+        }
+    }
+
     public function testNonsenseIsRefused(): void
     {
         $limiter = $this->open();

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Request;
 
 use Larder\Cache;
+use Larder\Computation;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\After;
@@ -146,6 +147,37 @@ abstract class Remembering extends TestCase
         $start = \microtime(true);
         self::assertSame('v', $this->open()->remember('k', static fn(): string => 'v'));
         self::assertLessThan(25.0, \microtime(true) - $start);
+    }
+
+    public function testWhatIsNotToBeStoredIsComputedByEachInTurn(): void
+    {
+        $start = \microtime(true);
+        $most = $this->inProcesses(10, function (): int {
+            return $this->open()->remember('k', function (Computation $computation): int {
+                $computation->doNotStore();
+                \file_put_contents($this->notes->path . '/inside-' . \getmypid(), '');
+                $count = \count(\glob($this->notes->path . '/inside-*') ?: []);
+                $this->compute(0.1);
+                \unlink($this->notes->path . '/inside-' . \getmypid());
+
+                return $count;
+            });
+        });
+        self::assertSame(\array_fill(0, 10, 1), $most, 'Two computed at a time.');
+        self::assertCount(10, $this->noted());
+        self::assertLessThan(25.0, \microtime(true) - $start, 'A lease was left, and waited for.');
+        self::assertNull($this->open()->get('k'));
+        self::assertSame('v', $this->open()->remember('k', static fn(): string => 'v'));
+    }
+
+    public function testWhoeverWaitsForWhatIsNotStoredGetsWhatTheNextOneStores(): void
+    {
+        $this->inProcesses(10, fn(): mixed => $this->open()->remember('k', function (Computation $computation): array {
+            \count($this->noted()) < 3 && $computation->doNotStore();
+
+            return $this->compute(0.1);
+        }));
+        self::assertCount(4, $this->noted());
     }
 
     public function testRecursionOverTheSameKeyComputes(): void

@@ -26,7 +26,7 @@ final class SetMultipleTest extends TestCase
     {
         $cache = $this->store->cache();
         $cache->set('over', 'old');
-        self::assertTrue($cache->setMultiple(['a' => 1, 'b' => 2, '3' => 3, 'over' => 4, 'none' => 5], 100, ['a' => ['x'], 'b' => ['x', 'y'], 3 => ['y']], ['b' => 7, 'over' => -1, 'none' => 0]));
+        self::assertTrue($cache->setEach(['a' => 1, 'b' => 2, '3' => 3, 'over' => 4, 'none' => 5], ['a' => 100, 'b' => 7, 3 => 100, 'over' => -1, 'none' => 0], ['a' => ['x'], 'b' => ['x', 'y'], 3 => ['y']]));
         $other = $this->store->cache();
         self::assertSame(['a' => 1, 'b' => 2, 3 => 3, 'none' => 5], $other->getMultiple(['a', 'b', '3', 'over', 'none']));
         $lives = \array_map(static fn(string $key): ?float => $other->inspect($key)[1]['ttl'], ['a', 'b', 'none']);
@@ -50,14 +50,14 @@ final class SetMultipleTest extends TestCase
         // The flush marker of the space is made once.
         $cache->set('other', 1);
         $calls = $this->counted();
-        self::assertTrue($cache->setMultiple($values, 0, $tags));
+        self::assertTrue($cache->setEach($values, [], $tags));
         self::assertSame(['read' => 1, 'write' => 1], $calls->getArrayCopy());
         self::assertSame($values, $cache->getMultiple(\array_keys($values)));
         self::assertSame($values, $this->store->cache()->getMultiple(\array_keys($values)));
 
         // Known ones, one write.
         $calls->exchangeArray([]);
-        self::assertTrue($cache->setMultiple($values, 0, $tags));
+        self::assertTrue($cache->setEach($values, [], $tags));
         self::assertSame(['write' => 1], $calls->getArrayCopy());
         $cache->invalidateTags('tag 7');
         unset($values['key 7']);
@@ -71,7 +71,7 @@ final class SetMultipleTest extends TestCase
         $cache = $this->store->cache();
         $other = $this->store->cache();
         $this->between('write', static fn() => $other->set('other', 'o', 0, ['x']));
-        self::assertTrue($cache->setMultiple(['a' => 1, 'b' => 2], 0, ['a' => ['x'], 'b' => ['y']]));
+        self::assertTrue($cache->setEach(['a' => 1, 'b' => 2], [], ['a' => ['x'], 'b' => ['y']]));
         self::assertSame(['a' => 1, 'b' => 2, 'other' => 'o'], $this->store->cache()->getMultiple(['a', 'b', 'other']));
         self::assertSame(['a' => 1, 'b' => 2, 'other' => 'o'], $cache->getMultiple(['a', 'b', 'other']));
         $cache->invalidateTags('x');
@@ -84,7 +84,7 @@ final class SetMultipleTest extends TestCase
         $cache->getMultiple(['a', 'b']);
         $other = $this->store->cache();
         $this->between('write', static fn() => $other->invalidateTags('x'));
-        self::assertTrue($cache->setMultiple(['a' => 1, 'b' => 2], 0, ['a' => ['x'], 'b' => ['y']]));
+        self::assertTrue($cache->setEach(['a' => 1, 'b' => 2], [], ['a' => ['x'], 'b' => ['y']]));
         self::assertSame(['b' => 2], $this->store->cache()->getMultiple(['a', 'b']));
     }
 
@@ -92,7 +92,7 @@ final class SetMultipleTest extends TestCase
     {
         $cache = $this->store->cache();
         try {
-            $cache->setMultiple(['a' => 1, 'b' => static fn() => 1], 0, ['a' => ['x']]);
+            $cache->setEach(['a' => 1, 'b' => static fn() => 1], [], ['a' => ['x']]);
             self::fail('It was stored.');
         } catch (NotStorable) {
         }

@@ -94,7 +94,8 @@ abstract class RedisSessionRules extends SessionRules
             \preg_match_all('/^cmdstat_(\w+):calls=(\d+)/m', (string) $this->server()->command('INFO', 'commandstats'), $found);
             $calls = \array_combine($found[1], $found[2]);
             self::assertSame('2', $calls['evalsha'] ?? null);
-            self::assertSame([], \array_intersect(['info', 'eval', 'wait'], \array_keys($calls)));
+            self::assertSame('1', $calls['info'] ?? null, 'within the first');
+            self::assertSame([], \array_intersect(['eval', 'wait'], \array_keys($calls)));
         }
     }
 
@@ -139,6 +140,32 @@ abstract class RedisSessionRules extends SessionRules
         $request->read(self::ID);
         $replica->stop();
         $this->assertRefused(static fn() => $request->write(self::ID, 'more'), 'replicas');
+    }
+
+    // Seen to fail: a new owner for each lock.
+    public function testAfterAFailedWriteARequestHasItsOwnSessionAtOnce(): void
+    {
+        $this->store('old');
+        $request = $this->request(['timeout' => 0.3]);
+        $request->read(self::ID);
+        $this->server()->pause();
+        $this->assertRefused(static fn() => $request->write(self::ID, 'lost'), 'edis');
+        $this->server()->resume();
+        // The server carries out what it was sent, or not: but the lock is this request's.
+        self::assertContains($request->read(self::ID), ['old', 'lost']);
+        $this->assertRefused(fn() => $this->stored(), 'session_write_close()');
+        self::assertTrue($request->write(self::ID, 'new'));
+        self::assertTrue($request->close());
+        self::assertSame('new', $this->stored());
+
+        $request->read(self::ID);
+        $this->server()->stop();
+        $this->assertRefused(static fn() => $request->write(self::ID, 'lost'), 'edis');
+        $this->server()->start();
+        $this->assertRefused(fn() => $this->stored(), 'session_write_close()');
+        self::assertSame('new', $request->read(self::ID));
+        self::assertTrue($request->write(self::ID, 'newer'));
+        self::assertSame('newer', $this->stored());
     }
 
     public function testAServerThatIsAwayIsSaid(): void

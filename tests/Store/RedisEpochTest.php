@@ -238,6 +238,30 @@ final class RedisEpochTest extends RedisFixture
         self::assertNotSame($changes->epoch, $this->store($connection)->read(['k'])->epoch, 'Who knows better does not believe it.');
     }
 
+    /** @param class-string<RedisConnection> $connection */
+    #[DataProvider('connections')]
+    public function testTheAdvisedRightsSuffice(string $connection): void
+    {
+        $this->server = new RedisServer(save: true);
+        $this->server->command('ACL', 'SETUSER', 'app', 'on', '>secret', '~larder:*', '+@all', '-time');
+        $endpoint = new Endpoint(socket: $this->server->socket, user: 'app', password: 'secret', timeout: 2.0);
+        $advice = '';
+        try {
+            $this->store($connection, $endpoint)->read(['k']);
+        } catch (Failure $refused) {
+            $advice = $refused->getMessage();
+        }
+        if (\preg_match('/the ACL user needs (~\S+) and (\+.+?)(?:, in a cluster|$)/', $advice, $rights) !== 1) {
+            self::fail("What a script may not do brings the advice: $advice");
+        }
+        $this->server->command('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', \str_replace('<prefix>', 'larder', $rights[1]), ...\explode(' ', $rights[2]));
+        $store = $this->store($connection, $endpoint);
+        $epoch = $store->read(['k'])->epoch;
+        self::assertSame(1, self::put($store, 'k', 'v')->position);
+        self::assertSame($epoch, $this->store($connection, $endpoint)->read(['k'])->epoch);
+        $store->tidy();
+    }
+
     /** @return iterable<string, array{class-string<RedisConnection>, string}> */
     public static function witnesses(): iterable
     {

@@ -43,9 +43,8 @@ final class HookedStore implements ReadsPosition
     {
         $truth = new Truth(new OutageGuard('hooked', $this, null, new FailureLog(new NullLogger()), $pending), \bin2hex(\random_bytes(6)));
         $tiers = new Request($truth, $near, new EntrySigner(null), Codec::create(null, null), 30_000, 'disk', $lazy);
-        $make = \Closure::bind(static fn(Request $tiers, Space $space): Cache => new Cache($tiers, $space), null, Cache::class);
 
-        return $make($tiers, new Space());
+        return Cache::over($tiers, new Space());
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice

@@ -48,11 +48,15 @@ final class RedisCluster
         return 'redis+cluster://' . \implode(',', \array_map(static fn(RedisServer $node): string => "127.0.0.1:$node->port", $this->nodes)) . "?$options";
     }
 
-    /** Which node has the keys with this hash tag now. */
-    public function owner(string $tag): RedisServer
+    /**
+     * Which node has the keys with this hash tag now.
+     *
+     * @param ?RedisServer $silent a node that cannot be asked
+     */
+    public function owner(string $tag, ?RedisServer $silent = null): RedisServer
     {
         foreach ($this->nodes as $node) {
-            if (!$node->isRunning()) {
+            if ($node === $silent || !$node->isRunning()) {
                 continue;
             }
             $slot = $node->command('CLUSTER', 'KEYSLOT', '{' . $tag . '}');
@@ -80,9 +84,29 @@ final class RedisCluster
         return null;
     }
 
+    /** Waits until all nodes that run name the same node for the tag, as they do when no fail-over is going on. */
+    public function settle(string $tag): void
+    {
+        Wait::until(function () use ($tag): bool {
+            $slot = null;
+            $owners = [];
+            foreach ($this->running() as $node) {
+                $slot ??= $node->command('CLUSTER', 'KEYSLOT', '{' . $tag . '}');
+                foreach ((array) $node->command('CLUSTER', 'SLOTS') as $range) {
+                    if (\is_array($range) && $range[0] <= $slot && $slot <= $range[1]) {
+                        $owners[self::epoch($node) . ' ' . \json_encode($range[2])] = true;
+                    }
+                }
+            }
+
+            return \count($owners) === 1;
+        }, 'the nodes to agree on who has a slot', 20.0);
+    }
+
     /** Moves the tag's slot, with its keys, to another primary. */
     public function move(string $tag): void
     {
+        $this->settle($tag);
         $from = $this->owner($tag);
         $to = null;
         foreach ($this->running() as $node) {
@@ -98,11 +122,10 @@ final class RedisCluster
         while (($keys = (array) $from->command('CLUSTER', 'GETKEYSINSLOT', $slot, '1000')) !== []) {
             $from->command('MIGRATE', '127.0.0.1', (string) $to->port, '', '0', '5000', 'KEYS', ...\array_map(self::text(...), $keys));
         }
-        // The new owner's epoch must be above all that it has not heard of yet, or it takes the last word of the old one for newer.
-        Wait::until(fn(): bool => \count(\array_unique(\array_map(self::epoch(...), $this->running()))) === 1, 'the nodes to have one epoch');
         foreach ([$to, $from] as $node) {
             $node->command('CLUSTER', 'SETSLOT', $slot, 'NODE', $target);
         }
+        $this->settle($tag);
     }
 
     /** @return list<RedisServer> */

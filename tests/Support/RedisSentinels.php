@@ -53,10 +53,11 @@ final class RedisSentinels
             . ($this->password === null ? '' : "sentinel_password=$this->password&") . $options;
     }
 
-    public function primary(): RedisServer
+    /** @param ?RedisServer $silent which cannot be asked */
+    public function primary(?RedisServer $silent = null): RedisServer
     {
         foreach ($this->servers as $server) {
-            if (self::isPrimary($server)) {
+            if ($server !== $silent && self::isPrimary($server)) {
                 return $server;
             }
         }

@@ -9,8 +9,15 @@ use Larder\System\Failure;
 /** Address and credentials of a Redis or Valkey server. */
 final class Endpoint
 {
+    /** Bytes from which on a password is not part of a word by chance, and from which on it is no word by chance. */
+    private const LONG = 16;
+    private const WORD = 4;
+
+    // PHP shows what such an object holds in no dump, export or cast.
+    public readonly ?\SensitiveParameterValue $password;
+
     /** The password that $credentials has given last. */
-    private ?string $given = null;
+    private ?\SensitiveParameterValue $given = null;
 
     /**
      * @param ?string $socket   absolute path of a unix socket; host, port and tls are then not used
@@ -28,13 +35,15 @@ final class Endpoint
         public readonly int $db = 0,
         public readonly ?string $user = null,
         #[\SensitiveParameter]
-        public readonly ?string $password = null,
+        \SensitiveParameterValue|string|null $password = null,
         public readonly bool $tls = false,
         public readonly float $timeout = 0.25,
         public readonly bool $isKept = false,
         private readonly ?\Closure $credentials = null,
         public readonly bool $persists = false,
-    ) {}
+    ) {
+        $this->password = \is_string($password) ? new \SensitiveParameterValue($password) : $password;
+    }
 
     /**
      * The same at another address.
@@ -47,7 +56,7 @@ final class Endpoint
     }
 
     /** The same with other credentials, outside of any database. */
-    public function with(?string $user, #[\SensitiveParameter] ?string $password): self
+    public function with(?string $user, ?\SensitiveParameterValue $password): self
     {
         return new self($this->host, $this->port, $this->socket, 0, $user, $password, $this->tls, $this->timeout, false);
     }
@@ -64,20 +73,29 @@ final class Endpoint
         return ($this->socket ?? $this->host . ':' . $this->port) . ($this->db === 0 ? '' : ' db ' . $this->db);
     }
 
-    /** A server's text without the password: a server that does not know AUTH repeats its arguments. */
+    /**
+     * A server's text without the password: a server that does not know AUTH repeats its arguments, in quotes. A word that has the
+     * password within it is none; a short password without quotes may be any word.
+     */
     public function withoutPassword(#[\SensitiveParameter] string $text): string
     {
-        foreach ([$this->password, $this->given] as $password) {
-            $text = (string) $password === '' ? $text : \str_replace((string) $password, '***', $text);
+        foreach ([$this->password, $this->given] as $secret) {
+            $password = (string) self::text($secret);
+            $quoted = \preg_quote($password, '/');
+            $text = $password === '' ? $text : (string) \preg_replace(match (true) {
+                \strlen($password) >= self::LONG => "/$quoted/",
+                \strlen($password) >= self::WORD => "/(?<![\\w-])$quoted(?![\\w-])/",
+                default => "/(?<=['\"`])$quoted(?=['\"`])/",
+            }, '***', $text);
         }
 
         return $text;
     }
 
-    /** @return array<mixed> for print_r() and var_dump() */
+    /** @return array<mixed> for print_r() and var_dump(), which show what a closure has */
     public function __debugInfo(): array
     {
-        return ['password' => $this->password === null ? null : '***', 'given' => $this->given === null ? null : '***', 'credentials' => $this->credentials === null ? null : '***'] + \get_object_vars($this);
+        return ['credentials' => $this->credentials === null ? null : '***'] + \get_object_vars($this);
     }
 
     /**
@@ -90,7 +108,7 @@ final class Endpoint
     public function greeting(): array
     {
         $commands = [];
-        [$user, $password] = $this->credentials === null ? [$this->user, $this->password] : $this->ask($this->credentials);
+        [$user, $password] = $this->credentials === null ? [$this->user, self::text($this->password)] : $this->ask($this->credentials);
         if ($password !== null) {
             $commands[] = $user === null ? ['AUTH', $password] : ['AUTH', $user, $password];
         }
@@ -116,12 +134,20 @@ final class Endpoint
             // Its message may tell a secret.
             throw Failure::because($this->title(), 'the closure of the option "credentials" threw ' . $error::class . ' in ' . $error->getFile() . ' on line ' . $error->getLine());
         }
-        [$user, $password] = \is_array($told) ? \array_values($told) + [null, null] : [null, $told];
+        $isPair = \is_array($told) && \array_is_list($told) && \count($told) === 2;
+        [$user, $password] = $isPair ? $told : [null, $told];
         if (!\is_string($password) || ($user !== null && !\is_string($user))) {
-            throw Failure::because($this->title(), 'the closure of the option "credentials" must return [user or null, password] or a password, not ' . (\is_array($told) ? 'an array of ' . \implode(' and ', \array_map(\get_debug_type(...), \array_slice($told, 0, 3))) : \get_debug_type($told)));
+            throw Failure::because($this->title(), 'the closure of the option "credentials" must return [user or null, password] or a password, not ' . (\is_array($told) ? 'an array of ' . (\array_is_list($told) ? '' : 'named elements: ') . (\implode(' and ', \array_map(\get_debug_type(...), \array_slice($told, 0, 3))) ?: 'nothing') : \get_debug_type($told)));
         }
-        $this->given = $password;
+        $this->given = new \SensitiveParameterValue($password);
 
         return [$user === '' ? null : $user, $password];
+    }
+
+    private static function text(?\SensitiveParameterValue $password): ?string
+    {
+        $text = $password?->getValue();
+
+        return \is_string($text) ? $text : null;
     }
 }

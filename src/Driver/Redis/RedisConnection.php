@@ -54,6 +54,10 @@ abstract class RedisConnection
     private int $end = 0;
     private readonly bool $forks;
 
+    /** The number of the connection on which keep() has looked last, and hrtime() of that. */
+    private int $looked = 0;
+    private int $lookedAt = 0;
+
     // Both libraries let PHP's warnings through (an unknown host name, a broken pipe), so every call of theirs is kept quiet.
     // An exception or a reply tells the same.
     /** @param ?Primary $primary finds the address where it changes; null: $endpoint has it */
@@ -277,15 +281,45 @@ abstract class RedisConnection
     }
 
     /**
-     * Whether the server evicts keys when its memory is full, also such as expire only.
+     * Runs a script that keeps something, in one round trip, and sends it where the server does not know it.
      *
-     * @param mixed $told what INFO answers about its memory
+     * @param string                  $look      Eviction's, which comes before it where a look is due
+     * @param non-empty-list<string>  $keys
+     * @param list<string>            $arguments
+     * @param ?non-empty-list<string> $command   which does the same where no look is due; null: there is none
+     *
+     * @throws Failure also where the server evicts: nothing was done
      */
-    final public static function evicts(mixed $told): bool
+    final public function keep(string $look, string $script, array $keys, #[\SensitiveParameter] array $arguments, ?array $command = null): mixed
     {
-        $memory = self::fields($told);
+        $number = $this->ready();
+        $now = (int) \hrtime(true);
+        $isDue = $number !== $this->looked || $now - $this->lookedAt >= Eviction::PAUSE;
+        if (!$isDue && $command !== null) {
+            return $this->call([$command])[0];
+        }
+        $reply = $this->script($isDue ? $look . $script : $script, $keys, $arguments);
+        if ($isDue) {
+            $this->looked = $number;
+            $this->lookedAt = $now;
+        }
 
-        return ($memory['maxmemory'] ?? '0') !== '0' && ($memory['maxmemory_policy'] ?? '') !== 'noeviction';
+        return $reply;
+    }
+
+    /**
+     * Runs a script, and sends it where the server does not know it.
+     *
+     * @param non-empty-list<string> $keys
+     * @param list<string>           $arguments
+     *
+     * @throws Failure
+     */
+    final public function script(string $script, array $keys, #[\SensitiveParameter] array $arguments): mixed
+    {
+        $rest = [(string) \count($keys), ...$keys, ...$arguments];
+
+        return $this->call([['EVALSHA', \sha1($script), ...$rest]])[0] ?? $this->call([['EVAL', $script, ...$rest]])[0];
     }
 
     /**
@@ -379,13 +413,14 @@ abstract class RedisConnection
     final public function failure(string $what, ?\Throwable $cause = null): Failure
     {
         $told = $cause === null ? '' : $cause->getMessage();
-        if ($told !== $this->endpoint->withoutPassword($told)) {
+        $masked = $this->endpoint->withoutPassword($told);
+        if ($told !== $masked) {
             // The message contains the cause's.
-            $what .= ' (' . $told . ')';
+            $what .= ' (' . $masked . ')';
             $cause = null;
         }
 
-        return Failure::because($this->name(), $this->endpoint->withoutPassword($what), $cause);
+        return Failure::because($this->name(), $what, $cause);
     }
 
     /** The failure for an error reply, with advice. */
@@ -409,11 +444,15 @@ abstract class RedisConnection
             $error = \explode(', with args', $error)[0];
             $kind = \str_contains($error, 'SENTINEL') ? 'sentinel' : 'unknown';
         }
+        if (\str_contains($error, 'The user executing the script can\'t') || \str_contains($error, 'ACL failure in script')) {
+            // Redis 7 says ERR, not NOPERM, of what a script may not do.
+            $kind = 'NOPERM';
+        }
         $advice = match ($kind) {
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'unknown' => '; remove its rename-command from the server\'s configuration',
             'sentinel' => '; this is no sentinel, name the port where one listens (usually 26379)',
-            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info',
+            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info +time, in a cluster ~{<prefix>}:* and +cluster too',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
             'ASK', 'TRYAGAIN' => '; the slot is just being moved',
@@ -421,7 +460,7 @@ abstract class RedisConnection
             default => '',
         };
 
-        return ErrorReply::because($this->name(), $this->endpoint->withoutPassword('the server refused: ' . $error . $advice));
+        return ErrorReply::because($this->name(), 'the server refused: ' . $this->endpoint->withoutPassword($error) . $advice);
     }
 
     private function name(): string

@@ -11,23 +11,16 @@ final class SentinelPrimary extends Primary
      * @param non-empty-list<array{string, int}> $servers  the sentinels
      * @param string                             $name     as in "sentinel monitor"
      * @param ?string                            $user     of the sentinels; null: the password alone
-     * @param ?string                            $password of the sentinels; null: they ask for none
+     * @param ?\SensitiveParameterValue           $password of the sentinels; null: they ask for none
      */
     public function __construct(
         array $servers,
         ?string $file,
         private readonly string $name,
         private readonly ?string $user = null,
-        #[\SensitiveParameter]
-        private readonly ?string $password = null,
+        private readonly ?\SensitiveParameterValue $password = null,
     ) {
         parent::__construct($servers, $file);
-    }
-
-    /** @return array<mixed> for print_r() and var_dump() */
-    public function __debugInfo(): array
-    {
-        return ['password' => $this->password === null ? null : '***'] + \get_object_vars($this);
     }
 
     protected function question(): array

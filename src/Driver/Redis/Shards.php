@@ -60,19 +60,7 @@ final class Shards
      */
     public function call(string $tag, #[\SensitiveParameter] array $command): mixed
     {
-        return $this->calls($tag, [$command])[0];
-    }
-
-    /**
-     * Runs commands in one round trip.
-     *
-     * @param non-empty-list<non-empty-list<string>> $commands about keys with this tag
-     *
-     * @return list<mixed> as call()
-     */
-    public function calls(string $tag, #[\SensitiveParameter] array $commands): array
-    {
-        return $this->with($tag, static fn(RedisConnection $connection): array => $connection->call($commands));
+        return $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->call([$command])[0]);
     }
 
     /**
@@ -110,26 +98,17 @@ final class Shards
      */
     public function script(string $tag, string $script, array $keys, #[\SensitiveParameter] string ...$arguments): mixed
     {
-        return $this->call($tag, self::named($script, $keys, ...$arguments))
-            ?? $this->call($tag, ['EVAL', $script, (string) \count($keys), ...$keys, ...\array_values($arguments)]);
+        return $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->script($script, $keys, \array_values($arguments)));
     }
 
     /**
-     * The command by which script() first runs a script.
+     * Runs a script that keeps something, unless the server evicts: RedisConnection::keep().
      *
-     * @param non-empty-list<string> $keys
-     *
-     * @return non-empty-list<string>
+     * @param non-empty-list<string> $keys with this tag
      */
-    public static function named(string $script, array $keys, #[\SensitiveParameter] string ...$arguments): array
+    public function keep(string $tag, string $script, array $keys, #[\SensitiveParameter] string ...$arguments): mixed
     {
-        return ['EVALSHA', \sha1($script), (string) \count($keys), ...$keys, ...\array_values($arguments)];
-    }
-
-    /** Whether the server evicts keys when its memory is full. */
-    public function evicts(string $tag): bool
-    {
-        return RedisConnection::evicts($this->call($tag, ['INFO', 'memory']));
+        return $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->keep(Eviction::OF_ANY, $script, $keys, \array_values($arguments)));
     }
 
     /** Whether as many replicas as asked for have what was written last. Waits for them for half of a call's time. */

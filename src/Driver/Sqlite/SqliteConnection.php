@@ -22,6 +22,8 @@ class SqliteConnection
     private const NOT_A_DATABASE = 26;
     /** A file is shorter than another one says: the write-ahead log was deleted or cut while processes had it open. */
     private const SHORT_READ = 522;
+    /** The index of the write-ahead log cannot grow: unlike for other files, SQLite does not say that the disk is full (os_unix.c, unixShmMap). */
+    private const NO_ROOM_FOR_INDEX = 4874;
 
     /**
      * What a kept connection is left in, noted where PDO keeps it with the connection, in the mode of fetching by default (all
@@ -513,11 +515,11 @@ class SqliteConnection
     /** What an error means, for messages. */
     public static function advice(\PDOException $error): string
     {
-        return match (self::code($error) & 0xff) {
+        return match (self::code($error) === self::NO_ROOM_FOR_INDEX ? 13 : self::code($error) & 0xff) {
             5, 6 => 'another program keeps the database locked',
             8 => 'the database cannot be written; give its directory to the user who runs this',
-            13 => 'the disk is full, or a quota reached',
-            10 => 'the disk gave an error',
+            13 => 'the disk is full, or a quota reached; make room there',
+            10 => 'the disk gave an error; see whether it is full (df) or fails (dmesg)',
             default => 'an error from SQLite',
         };
     }

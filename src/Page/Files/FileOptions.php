@@ -37,7 +37,7 @@ final readonly class FileOptions
     {
         $life = $options['staticLife'] ?? null;
         if ($life !== null && (!\is_int($life) || $life < 1)) {
-            throw InvalidConfiguration::wrongType('staticLife', 'a whole number of seconds above zero', $life);
+            throw InvalidConfiguration::number('staticLife', $life, 1, \PHP_INT_MAX, '600');
         }
         $headers = $options['staticHeaders'] ?? [];
         $lines = \is_array($headers) ? \array_values(\array_filter($headers, static fn(mixed $line): bool => \is_string($line) && \preg_match('/^[\w-]+(?:: [\x21-\x7E][\x20-\x7E]*)?$/D', $line) === 1)) : [];

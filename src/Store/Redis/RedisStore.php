@@ -57,7 +57,7 @@ final class RedisStore implements ReadsOne
      * Changes in one round trip: few enough that the network holds all of them at once and the first reply comes soon. With
      * more, the time-out would run until the server has made most of them.
      */
-    private const BATCH = 400;
+    private const BATCH = 200;
 
     /** Records whose sizes stats() asks for. */
     private const WEIGHED = 100;

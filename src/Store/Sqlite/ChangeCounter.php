@@ -17,9 +17,9 @@ use Larder\System\Quiet;
  * and then as a hole, so that it takes no more disk space and never has to be cut (ext4 ends at 16 TiB, after 4 million
  * million changes).
  *
- *     size modulo 4   0        nothing waits in the change log
- *                     2        something does
- *                     1, 3     somebody commits, or has failed or died while doing so; before that it was 0, 2
+ *     size modulo 4   2        nothing waits in the change log
+ *                     0        something does
+ *                     3, 1     somebody commits, or has failed or died while doing so; before that it was 2, 0
  *
  *     commit   flock ─ size odd ─ COMMIT ─ size even ─ unlock        reader   size ─ (even: same as last time?)
  *     append   flock ─ record ─ size even ─ unlock                            └ no, or odd: SELECT; keep the size
@@ -39,6 +39,10 @@ use Larder\System\Quiet;
  * been written over them. A process killed while it appends has changed nothing until the size has grown; what it has written
  * is written over.
  *
+ * A file that grows over a page's edge is seen, and left by a killed writer, with the edge as its size (Linux writes page by
+ * page). An edge is a multiple of 4, and tells that something waits: then whoever wants to know waits for the lock. No record's
+ * step crosses one.
+ *
  * Deleting the change counter ends the epoch: since() no longer finds it, and a writer checks for it after its commit.
  * Names are never used again, so a stat of the name is enough. A file shorter than its first part was cut by another program.
  */
@@ -46,6 +50,9 @@ final class ChangeCounter
 {
     /** Bytes for the change log. */
     public const AREA = 1 << 20;
+
+    /** Its size at first. */
+    public const FIRST = self::AREA + 2;
 
     /** Bytes by which the file grows with each record, but for the first one. */
     public const STEP = 4;
@@ -68,13 +75,13 @@ final class ChangeCounter
     /** Whether a file of that size tells that nothing waits, and nobody commits. */
     public static function isSettled(int $size): bool
     {
-        return ($size & 3) === 0 && $size >= self::AREA;
+        return ($size & 3) === 2 && $size >= self::FIRST;
     }
 
     /** Whether something waits in a change log of that size, or another program has cut it. */
     public static function waits(int $size): bool
     {
-        return ($size & 2) !== 0 || $size < self::AREA;
+        return ($size & 2) === 0 || $size < self::FIRST;
     }
 
     /** Its size in bytes; -1: the change counter was deleted, and the epoch has ended. */
@@ -224,7 +231,7 @@ final class ChangeCounter
     /** Whether another program has cut the file short. The caller holds the lock. */
     public function isCut(): bool
     {
-        return $this->size < self::AREA;
+        return $this->size < self::FIRST;
     }
 
     /**
@@ -242,7 +249,7 @@ final class ChangeCounter
     /** The next size at which the change log is empty. */
     public function sizeWhenEmpty(): int
     {
-        return $this->size + 3 & ~3;
+        return ($this->size + 1 & ~3) + 2;
     }
 
     /** How many records were appended since the change log was empty, at that size. */
@@ -256,7 +263,7 @@ final class ChangeCounter
     public function append(int $at, string $record): bool
     {
         $file = $this->file;
-        $step = ($this->size & 2) === 0 ? '..' : '....';
+        $step = ($this->size & 2) === 0 ? '....' : '..';
         $size = $this->size + \strlen($step);
         if ($file === null || $size >= self::SOLID) {
             return $file !== null && $this->write($at, $record) && $this->growTo($size);
@@ -284,7 +291,7 @@ final class ChangeCounter
     /** Whether something waits in the change log. The caller holds the lock. */
     public function hasWaiting(): bool
     {
-        return ($this->size & 2) !== 0;
+        return ($this->size & 2) === 0;
     }
 
     /**

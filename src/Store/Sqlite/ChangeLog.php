@@ -48,7 +48,7 @@ final class ChangeLog
     /** What the file begins with, in an epoch that begins at this position. */
     public static function first(int $position): string
     {
-        return self::header(0, ChangeCounter::AREA, $position);
+        return self::header(0, ChangeCounter::FIRST, $position);
     }
 
     /**

@@ -215,7 +215,7 @@ final class DatabaseFiles
         $lock = $this->directory . '/larder.lock';
         $before = (int) Quiet::call(static fn() => \file_get_contents($lock));
         $start = \max((int) (\microtime(true) * 1e6), $before + self::BETWEEN_EPOCHS * ($before > 0 ? 1 : 0));
-        $this->touch($this->directory . '/bell.' . $epoch, ChangeLog::first($start), ChangeCounter::AREA);
+        $this->touch($this->directory . '/bell.' . $epoch, ChangeLog::first($start), ChangeCounter::FIRST);
         $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
         $pdo->exec('PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF');
         Schema::create($pdo);

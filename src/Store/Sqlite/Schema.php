@@ -34,7 +34,7 @@ final class Schema
      * sets after a miss there. Version 5: checksums. Version 6: a change log that says where it ends. Version 7: one in the
      * change counter's file, of judged changes.
      */
-    public const VERSION = 7;
+    public const VERSION = 8;
 
     private const TABLES = [
         'CREATE TABLE e(id INTEGER PRIMARY KEY, k BLOB NOT NULL UNIQUE, pos INTEGER NOT NULL, writer TEXT NOT NULL,'

@@ -25,7 +25,7 @@ final class SqliteWatch implements Watch
         $size = self::size($this->directory . '/bell.' . \basename($epoch));
 
         // Modulo 4: see ChangeCounter.
-        return ($size & 3) === 0 && $token === "$epoch:$size";
+        return ($size & 3) === 2 && $token === "$epoch:$size";
     }
 
     /** A file's bytes, as PHP's stat cache has them, which the caller has cleared; -1: there is no such file. */

@@ -228,7 +228,7 @@ final class Writing
                 $this->waitingBytes = 0;
                 $finished || !$begun || $database->rollBack();
                 $counter->unlock();
-                $this->size = $finished && $this->end >= 0 && ($counter->size & 3) === 0 ? $counter->size : -1;
+                $this->size = $finished && $this->end >= 0 && ChangeCounter::isSettled($counter->size) ? $counter->size : -1;
             }
         }
 
@@ -254,7 +254,7 @@ final class Writing
             $this->writer = '';
             $this->isAnyHeld = null;
             $waiting = $counter->hasWaiting() ? $database->changeLog->read() : [];
-            $flags = ($counter->size & 3) === 0 ? $database->changeLog->begin() : $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED;
+            $flags = ChangeCounter::isSettled($counter->size) ? $database->changeLog->begin() : $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED;
             if ($waiting === null || $flags === null) {
                 return false;
             }

@@ -313,18 +313,15 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
             $stored = $this->cache->remember($id, function (Computation $computation) use ($key, $id, $callback, $beta, &$computed): array {
                 [$computed, $ttl, $tags] = $this->compute($key, $id, $callback, $save);
                 if (!$save || $ttl < 0) {
-                    throw new NotKept();
+                    $computation->doNotStore();
+                } else {
+                    $computation->ttl($ttl)->tags(...$tags)->soft(self::soft($ttl, $computed, $beta));
                 }
-                $computation->ttl = $ttl;
-                $computation->tags = $tags;
-                $computation->soft = self::soft($ttl, $computed, $beta);
 
                 return $computed;
             });
 
             return $stored;
-        } catch (NotKept $notKept) {
-            return $computed ?? throw $notKept;
         } catch (NotStorable $notStorable) {
             $this->complain($key, $notStorable);
 
@@ -370,7 +367,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
         try {
             return \count($items) === 1
                 ? $this->cache->set((string) $id, $values[$id], $ttls[$id], $tags[$id], self::soft($ttls[$id], $values[$id]))
-                : $this->cache->setMultiple($values, 0, $tags, $ttls);
+                : $this->cache->setEach($values, $ttls, $tags);
         } catch (NotStorable $notStorable) {
             if (\count($items) === 1) {
                 $this->complain($items[\array_key_first($items)]->getKey(), $notStorable);

@@ -20,12 +20,13 @@ final class Database extends FileSystem
 
     /** Bytes of the bell's first part, which holds the change log; here it is small. */
     public const AREA = 256;
+    private const FIRST = self::AREA + 2;
 
     /** @param object $current an Inside\Shelf */
     public function __construct(private object $current)
     {
-        $header = \pack('NJJ', 0, self::AREA, 0);
-        $this->write($this->open('bell', 'w'), 0, \str_pad(\pack('N', \crc32($header)) . $header, self::AREA, "\0"));
+        $header = \pack('NJJ', 0, self::FIRST, 0);
+        $this->write($this->open('bell', 'w'), 0, \str_pad(\pack('N', \crc32($header)) . $header, self::FIRST, "\0"));
     }
 
     public function kill(int $process): void

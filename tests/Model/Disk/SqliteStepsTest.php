@@ -24,18 +24,27 @@ final class SqliteStepsTest extends TestCase
     /** The change log is small, so that the states are. */
     private const SMALL = [self::COUNTER => ['AREA = 1 << 20' => 'AREA = ' . Database::AREA]];
 
-    private static ?Copy $copy = null;
+    /** Here no page ends while the file grows, or there would be too many states. */
+    private const WITHOUT_EDGES = [self::COUNTER => ['if (($size < self::SOLID && $this->write(' => 'if ((false && $this->write(']];
+
+    /** @var array<int, Copy> */
+    private static array $copies = [];
 
     public static function tearDownAfterClass(): void
     {
-        self::$copy = null;
+        self::$copies = [];
+    }
+
+    private static function copy(bool $hasEdges): Copy
+    {
+        return self::$copies[(int) $hasEdges] ??= new Copy($hasEdges ? self::SMALL : \array_merge_recursive(self::SMALL, self::WITHOUT_EDGES));
     }
 
     /** @param list<string> $names */
     #[DataProvider('together')]
     public function testProcessesTogether(array $names, int $kills): void
     {
-        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(self::SMALL), $names, $kills));
+        self::assertGreaterThan(50, $this->check(self::copy(true), $names, $kills));
     }
 
     /** @return iterable<string, array{list<string>, int}> */
@@ -54,7 +63,7 @@ final class SqliteStepsTest extends TestCase
     #[DataProvider('appended')]
     public function testProcessesThatAppend(array $names, int $kills): void
     {
-        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(self::SMALL), $names, $kills, true));
+        self::assertGreaterThan(50, $this->check(self::copy($names !== ['appends', 'follows twice']), $names, $kills, true));
     }
 
     /** @return iterable<string, array{list<string>, int}> */
@@ -94,7 +103,7 @@ final class SqliteStepsTest extends TestCase
             ['appends', 'appends another'], 1,
         ];
         yield 'the log is not looked at' => [
-            [self::STEPS => ['if (($size & 3) === 0 && $token' => 'if (($size & 1) === 0 && $token', 'ChangeCounter::waits($size) ? $this->commit([], 1.0) : $this->tryToApply();' => '']],
+            [self::STEPS => ['if (($size & 3) === 2 && $token' => 'if (($size & 1) === 0 && $token', 'ChangeCounter::waits($size) ? $this->commit([], 1.0) : $this->tryToApply();' => '']],
             ['appends', 'follows twice'], 0,
         ];
         yield 'it is emptied before what was applied can be seen' => [
@@ -111,14 +120,14 @@ final class SqliteStepsTest extends TestCase
     #[Group('long')]
     public function testManyProcessesTogether(array $names, int $kills): void
     {
-        self::assertGreaterThan(50, $this->check(self::$copy ??= new Copy(self::SMALL), $names, $kills));
+        self::assertGreaterThan(50, $this->check(self::copy(\count($names) < 3 || $kills > 1), $names, $kills));
     }
 
     /** @return iterable<string, array{list<string>, int}> */
     public static function many(): iterable
     {
-        yield 'two writers' => [['sets', 'deletes', 'follows twice'], 1];
-        yield 'two writers, two near requests' => [['fills', 'follows', 'follows'], 1];
+        yield 'two writers' => [['sets', 'deletes', 'follows'], 0];
+        yield 'two writers, two near requests' => [['fills', 'follows', 'follows'], 0];
         yield 'two deaths' => [['sets', 'counts', 'recovers'], 2];
     }
 
@@ -149,7 +158,7 @@ final class SqliteStepsTest extends TestCase
             ['sets', 'follows twice'], 0,
         ];
         yield 'an odd bell is believed' => [
-            [self::STEPS => ['if (($size & 3) === 0 && $token' => 'if ($token', 'if (!ChangeCounter::isSettled($size)) { ChangeCounter::waits' => 'if (ChangeCounter::waits($size)) { ChangeCounter::waits']],
+            [self::STEPS => ['if (($size & 3) === 2 && $token' => 'if ($token', 'if (!ChangeCounter::isSettled($size)) { ChangeCounter::waits' => 'if (ChangeCounter::waits($size)) { ChangeCounter::waits']],
             ['sets', 'follows twice'], 1,
         ];
         yield 'the bell is looked at after the database' => [

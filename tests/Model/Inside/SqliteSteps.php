@@ -38,7 +38,7 @@ final class SqliteSteps implements Store
     public function since(string $epoch, int $position, string $token): JournalSlice
     {
         $size = $this->counter->size();
-        if (($size & 3) === 0 && $token !== '' && $token === $epoch . ':' . $size) {
+        if (($size & 3) === 2 && $token !== '' && $token === $epoch . ':' . $size) {
             return new JournalSlice($epoch, $position, $token, true);
         }
         if (!ChangeCounter::isSettled($size)) {
@@ -109,7 +109,7 @@ final class SqliteSteps implements Store
         $waiting = $this->waiting;
         if ($this->counter->size !== $this->size) {
             $waiting = $this->counter->hasWaiting() ? $this->changeLog->read() : [];
-            if ($waiting === null || (($this->counter->size & 3) === 0 && $this->changeLog->begin() === null)) {
+            if ($waiting === null || (ChangeCounter::isSettled($this->counter->size) && $this->changeLog->begin() === null)) {
                 Machine::step('violation', 'a log that nobody has damaged is given up');
 
                 return [];
@@ -131,7 +131,7 @@ final class SqliteSteps implements Store
         Machine::step('db.visible');
         $this->counter->isLeftOdd() && $this->changeLog->clear($this->end, 0);
         $this->counter->unlock();
-        $this->size = ($this->counter->size & 3) === 0 ? $this->counter->size : -1;
+        $this->size = ChangeCounter::isSettled($this->counter->size) ? $this->counter->size : -1;
 
         return $outcomes;
     }

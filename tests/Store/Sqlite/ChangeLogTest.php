@@ -384,7 +384,7 @@ final class ChangeLogTest extends TestCase
 
     public function testALogThatAnotherProgramHasCutEndsTheEpoch(): void
     {
-        foreach ([0, 1, 8, self::HEADER, 50, 90, 4096, ChangeCounter::AREA - 1, ChangeCounter::AREA] as $left) {
+        foreach ([0, 1, 8, self::HEADER, 50, 90, 4096, ChangeCounter::AREA, ChangeCounter::FIRST - 1, ChangeCounter::FIRST] as $left) {
             [$store, $running] = [$this->store(), $this->store()];
             self::put($store, 'gone', 'old');
             $slice = $running->since('', 0, '');
@@ -392,7 +392,7 @@ final class ChangeLogTest extends TestCase
             $this->append($store, 'gone', null);
             \file_put_contents($this->file(), \substr((string) \file_get_contents($this->file()), 0, $left));
             // One of the length that it had when it was made looks untouched, until somebody writes.
-            $left < ChangeCounter::AREA || self::put($this->store(), 'm', 'more');
+            $left < ChangeCounter::FIRST || self::put($this->store(), 'm', 'more');
             foreach ([$this->store(), $running, $store] as $each) {
                 self::assertNotSame($slice->epoch, $each->since($slice->epoch, $slice->end, $slice->token)->epoch, "cut to $left bytes");
                 self::assertNull(self::get($each, 'gone'), "cut to $left bytes");

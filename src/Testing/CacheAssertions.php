@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Testing;
+
+use Larder\Cache;
+use PHPUnit\Framework\Assert;
+
+/** What tests say of a cache, for a test case of PHPUnit. A group is a Cache too. */
+// @phpstan-ignore trait.unused (by Larder itself)
+trait CacheAssertions
+{
+    /** @param mixed $expected the value; left out: any */
+    public static function assertCached(Cache $cache, string $key, mixed $expected = null): void
+    {
+        $missed = new \stdClass();
+        $value = $cache->get($key, $missed);
+        Assert::assertNotSame($missed, $value, "The cache has no value for \"$key\".");
+        if (\func_num_args() > 2) {
+            // Objects come out as copies.
+            \is_scalar($expected) || $expected === null ? Assert::assertSame($expected, $value) : Assert::assertEquals($expected, $value);
+        }
+    }
+
+    public static function assertNotCached(Cache $cache, string $key): void
+    {
+        Assert::assertFalse($cache->has($key), "The cache has a value for \"$key\".");
+    }
+
+    /** That an invalidation of each of these tags would end the value. */
+    public static function assertTagged(Cache $cache, string $key, string ...$tags): void
+    {
+        self::assertCached($cache, $key);
+        $cache->commit();
+        $tiers = $cache->inspect($key);
+        Assert::assertSame([], \array_values(\array_diff($tags, \end($tiers)['tags'] ?? [])), "The value for \"$key\" does not have these tags.");
+    }
+
+    /** That a value was stored under the key once since the beginning, as after several calls of remember(). */
+    public static function assertComputedOnce(TestCache $test, string $key, ?Cache $group = null): void
+    {
+        self::assertComputed(1, $test, $key, $group);
+    }
+
+    /** That a value was stored under the key so often since the beginning; what a computation does not store is not counted. */
+    public static function assertComputed(int $times, TestCache $test, string $key, ?Cache $group = null): void
+    {
+        Assert::assertSame($times, $test->stored($key, $group), "So often was a value stored for \"$key\".");
+    }
+}

@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Testing;
+
+use Larder\Cache;
+use Larder\Config\Assembly;
+use Larder\Config\InvalidConfiguration;
+use Larder\Request\Request;
+use Larder\Request\Space;
+use Larder\System\Interval;
+use Larder\System\InvalidInterval;
+
+/**
+ * A cache for the tests of a program: it lies in memory, and its time stands still until the test lets it pass. The program gets
+ * `$cache`, a Cache like any other; request() gives what another process would have.
+ */
+final class TestCache
+{
+    public readonly Cache $cache;
+    private readonly RecordedStore $store;
+    private readonly TestClock $clock;
+
+    /** @var list<Request> all over this store */
+    private array $requests = [];
+
+    /**
+     * @param array<string, mixed> $options of Cache::open(), without tiers
+     *
+     * @throws InvalidConfiguration
+     */
+    public function __construct(private readonly array $options = [])
+    {
+        $this->store = new RecordedStore($this->clock = new TestClock());
+        $this->cache = $this->request();
+    }
+
+    /** The same cache as another request, in another process, sees it. */
+    public function request(): Cache
+    {
+        [$request, $space] = Assembly::build(['dsn' => 'memory://'] + $this->options, $this->store);
+        $this->requests[] = $request;
+
+        return Cache::over($request, $space);
+    }
+
+    /**
+     * Lets time pass for all that was stored, and in each request. A cache made by apart() notices with its next refresh().
+     *
+     * @param int|float|\DateInterval $time seconds
+     *
+     * @throws InvalidInterval
+     */
+    public function pass(int|float|\DateInterval $time): void
+    {
+        $this->clock->now += (int) \ceil(($time instanceof \DateInterval ? Interval::seconds($time, true) : $time) * 1000);
+        foreach ($this->requests as $request) {
+            // Copies end by the machine's clock.
+            $request->view->forget(new Space());
+        }
+    }
+
+    /** How often remember(), fill(), set() or another call has stored a value under the key, since the beginning; fills count from commit() on. */
+    public function stored(string $key, ?Cache $group = null): int
+    {
+        return $this->store->stored[($group ?? $this->cache)->internals()->journalled($key)[0]] ?? 0;
+    }
+}

@@ -1,0 +1,185 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Testing;
+
+use Larder\Codec\NotStorable;
+use Larder\Computation;
+use Larder\Config\InvalidConfiguration;
+use Larder\Testing\CacheAssertions;
+use Larder\Testing\TestCache;
+use PHPUnit\Framework\AssertionFailedError;
+use PHPUnit\Framework\TestCase;
+
+final class TestCacheTest extends TestCase
+{
+    use CacheAssertions;
+
+    public function testTimePassesOnlyAsFarAsTheTestSays(): void
+    {
+        $test = new TestCache();
+        $other = $test->request();
+        $group = $test->cache->group('g', ttl: 30);
+        $test->cache->set('minute', ['v'], 60);
+        $test->cache->set('ever', 'v');
+        $group->set('half', 'v');
+        self::assertSame(['v'], $other->get('minute'));
+        $test->pass(25);
+        foreach ([$test->cache, $other] as $cache) {
+            self::assertCached($cache, 'minute', ['v']);
+            self::assertCached($cache->group('g'), 'half', 'v');
+        }
+        $test->pass(4.999);
+        self::assertCached($group, 'half');
+        $test->pass(0.001);
+        self::assertNotCached($group, 'half');
+        self::assertNotCached($other->group('g'), 'half');
+        self::assertCached($other, 'minute');
+        $test->pass(new \DateInterval('PT30S'));
+        foreach ([$test->cache, $other, $test->request()] as $cache) {
+            self::assertNotCached($cache, 'minute');
+            self::assertCached($cache, 'ever', 'v');
+        }
+        self::assertTrue($other->add('minute', 'new', 60));
+        self::assertSame('new', $test->request()->get('minute'));
+    }
+
+    // Seen to fail: the store's own clock went on.
+    public function testTimeStandsStillHoweverLongTheTestTakes(): void
+    {
+        $test = new TestCache();
+        $test->cache->set('k', ['v'], 1);
+        $test->cache->group('g', ttl: 1)->set('k', 'v');
+        \usleep(1_600_000);
+        foreach ([$test->cache, $test->request()] as $cache) {
+            self::assertCached($cache, 'k', ['v']);
+            self::assertCached($cache->group('g'), 'k', 'v');
+        }
+        $test->pass(1);
+        self::assertNotCached($test->cache, 'k');
+        self::assertNotCached($test->cache->group('g'), 'k');
+    }
+
+    public function testPastTheSoftExpiryTheNextCallerRenews(): void
+    {
+        $test = new TestCache();
+        $count = 0;
+        $compute = static function () use (&$count): int {
+            return ++$count;
+        };
+        $ask = static fn(): mixed => $test->cache->remember('k', $compute, 600, soft: 60);
+        self::assertSame([1, 1], [$ask(), $ask()]);
+        self::assertComputedOnce($test, 'k');
+        $test->pass(50);
+        self::assertSame(1, $ask());
+        $test->pass(11);
+        self::assertSame([2, 2], [$ask(), $ask()]);
+        self::assertComputed(2, $test, 'k');
+        $test->pass(601);
+        self::assertSame(3, $ask());
+    }
+
+    public function testALeaseEndsInThatTimeToo(): void
+    {
+        $test = new TestCache(['lease' => 30]);
+        $other = $test->request();
+        $test->cache->remember('k', static function () use ($test, $other): string {
+            $test->pass(31);
+            $other->remember('k', static fn(): string => 'by another');
+
+            return 'too late';
+        });
+        self::assertCached($test->request(), 'k', 'by another');
+    }
+
+    public function testACacheApartSeesTheTimeWithItsNextRequest(): void
+    {
+        $test = new TestCache();
+        $apart = $test->cache->apart();
+        $test->cache->set('k', 'v', 60);
+        self::assertCached($apart, 'k');
+        $test->pass(60);
+        $apart->refresh();
+        self::assertNotCached($apart, 'k');
+        $apart->set('k', 'v', 1);
+        $test->pass(0.999);
+        $apart->refresh();
+        self::assertCached($apart, 'k');
+    }
+
+    public function testRequestsOverlapAsThoseOfProcessesDo(): void
+    {
+        $test = new TestCache();
+        $other = $test->request();
+        self::assertNull($test->cache->get('k'));
+        $other->set('k', 'newer');
+        self::assertFalse($test->cache->fill('k', 'computed before'));
+        self::assertCached($test->request(), 'k', 'newer');
+        self::assertNotCached((new TestCache())->cache, 'k');
+    }
+
+    public function testItCountsWhatIsStoredUnderAKey(): void
+    {
+        $test = new TestCache();
+        $group = $test->cache->group('g');
+        $group->remember('k', static fn(): int => 1, tags: ['t']);
+        $group->remember('k', static fn(): int => 2);
+        $test->cache->fill('filled', 1);
+        self::assertComputed(0, $test, 'filled');
+        $test->cache->commit();
+        $test->cache->remember('nowhere', static fn(Computation $computation): string => $computation->doNotStore()::class);
+        $test->cache->transaction(static fn(): bool => $test->cache->set('set', 'v'));
+        $test->cache->delete('set');
+        self::assertComputedOnce($test, 'k', $group);
+        self::assertTagged($group, 'k', 't');
+        foreach (['k' => 0, 'filled' => 1, 'nowhere' => 0, 'set' => 1] as $key => $times) {
+            self::assertComputed($times, $test, $key);
+        }
+    }
+
+    public function testTheAssertionsFailWhereTheyShould(): void
+    {
+        $test = new TestCache();
+        $test->cache->set('null', null, tags: ['t']);
+        $test->cache->set('object', (object) ['a' => 1]);
+        $test->cache->set('again', 1);
+        $test->cache->set('again', 2);
+        self::assertCached($test->cache, 'null', null);
+        self::assertCached($test->cache, 'null');
+        self::assertCached($test->cache, 'object', (object) ['a' => 1]);
+        foreach ([
+            static fn() => self::assertCached($test->cache, 'nothing'),
+            static fn() => self::assertCached($test->cache, 'nothing', null),
+            static fn() => self::assertCached($test->cache, 'null', false),
+            static fn() => self::assertCached($test->cache, 'again', '2'),
+            static fn() => self::assertCached($test->cache, 'again', null),
+            static fn() => self::assertCached($test->cache, 'object', (object) ['a' => 2]),
+            static fn() => self::assertNotCached($test->cache, 'null'),
+            static fn() => self::assertTagged($test->cache, 'null', 't', 'other'),
+            static fn() => self::assertTagged($test->cache, 'nothing', 't'),
+            static fn() => self::assertComputedOnce($test, 'again'),
+            static fn() => self::assertComputedOnce($test, 'nothing'),
+        ] as $i => $assertion) {
+            try {
+                $assertion();
+            } catch (AssertionFailedError) {
+                continue;
+            }
+            self::fail("Number $i does not fail.");
+        }
+    }
+
+    public function testItTakesTheOptionsOfACache(): void
+    {
+        $test = new TestCache(['classes' => false]);
+        try {
+            $test->cache->set('k', new \stdClass());
+            self::fail('It was stored.');
+        } catch (NotStorable) {
+            self::assertNotCached($test->cache, 'k');
+        }
+        $this->expectException(InvalidConfiguration::class);
+        new TestCache(['far' => 'redis://localhost']);
+    }
+}
