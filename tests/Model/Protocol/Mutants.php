@@ -299,7 +299,7 @@ final class Mutants
         $guard = 'Store\OutageGuard';
         $named = [
             $guard => ['private bool $isBusy = false;' => "private bool \$isBusy = false; public string \$own = '';", '$writer = \bin2hex(\random_bytes(6));' => '$writer = $this->own;'],
-            'Request\Truth' => ['private readonly ?Watch $watch = null, ) {}' => 'private readonly ?Watch $watch = null, ) { $guard->own = $writer; }'],
+            'Request\Truth' => ['private readonly int $comparedEach = self::COMPARED, ) {}' => 'private readonly int $comparedEach = self::COMPARED, ) { $guard->own = $writer; }'],
         ];
         $away = ['reads and fills', 'writes and deletes', 'is away'];
 
