@@ -11,10 +11,4 @@ namespace Larder\Request;
 final class OpenTransactions
 {
     public int $count = 0;
-
-    /** @phpstan-impure */
-    public function any(): bool
-    {
-        return $this->count !== 0;
-    }
 }

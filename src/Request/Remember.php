@@ -187,7 +187,7 @@ final class Remember
             [, $reference] = $view->history->reference($name);
         }
         $process = Fork::pid();
-        $isOpen = $view->transactions->any();
+        $open = $view->transactions->count;
         $moment = $view->history->watch();
         $entry = null;
         try {
@@ -203,7 +203,7 @@ final class Remember
             // A child that was forked in the computation: its parent holds the lease, and stores its own value.
             return $value;
         }
-        if (($isOpen || $view->transactions->any()) && !$space->cacheOnly) {
+        if (\max($open, $view->transactions->count) > 0 && !$space->cacheOnly) {
             // Meanwhile a database transaction was open: the value may come from rows that are never committed.
             $release && $this->leases->giveBack($name);
 

@@ -12,6 +12,7 @@ final class Task
 
     public function __construct()
     {
+        /** @var ?\Fiber<mixed, mixed, mixed, mixed> $fiber */
         $fiber = \Fiber::getCurrent();
         $this->fiber = $fiber === null ? null : \WeakReference::create($fiber);
     }
