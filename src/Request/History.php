@@ -51,6 +51,9 @@ final class History
     /** Up to this position others' changes are unknown: a key first read before it counts as changed. */
     private int $lost = -1;
 
+    /** What others changed after the start and up to this position only the store knows: see beginBefore(). */
+    private int $untold = -1;
+
     /** Near copies before this position may be older than a change of this request whose position was forgotten. */
     public int $ownFloor = 0;
     private int $lastOwn = 0;
@@ -111,13 +114,24 @@ final class History
         $this->epoch = $epoch;
         $this->start = $this->seen = $this->markersSeen = $position;
         $this->token = $token;
-        $this->lost = -1;
+        $this->lost = $this->untold = -1;
         $this->early = null;
         $this->first = $this->foreign = [];
         $this->bytes = 0;
         $this->forgetful = false;
         $this->latest = \PHP_INT_MAX;
         $this->ownFloor = $this->lastOwn = 0;
+    }
+
+    /**
+     * A fiber's view begins with its first call, but what it sets may come from what the application read before that. When the
+     * fiber began nobody knows, but not before the main program's view. So a key that the fiber has not read is judged from
+     * there, by the store. After refresh() it is judged from that point.
+     */
+    public function beginBefore(string $epoch, int $position): void
+    {
+        $this->untold = $this->start;
+        $this->start = $epoch === $this->epoch ? \min($position, $this->start) : -1;
     }
 
     /** Begins without an answer of the truth tier: every write counts as made after unknown changes. */
@@ -390,7 +404,7 @@ final class History
             return -1;
         }
 
-        return ($this->foreign[$key][0] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
+        return $reference < $this->untold || ($this->foreign[$key][0] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
     }
 
     /** Whether another request changed the key after that position, or may have because the changes since are unknown. */
@@ -400,8 +414,8 @@ final class History
     }
 
     /**
-     * The limit of a key that nobody else has changed after that position, nor moved a marker of its own; null: somebody has, or
-     * may have.
+     * The limit of a key that, as far as is known, nobody else has changed after that position, nor moved a marker of its own;
+     * null: somebody has, or may have.
      *
      * @param list<string> $markers
      */
@@ -416,7 +430,17 @@ final class History
             }
         }
 
+        if ($reference < $this->untold) {
+            return $reference < 0 ? null : $reference;
+        }
+
         return $reference > $this->seen ? $reference : $this->seen;
+    }
+
+    /** Whether others' changes after that position are known here. */
+    public function knows(int $reference): bool
+    {
+        return $reference >= $this->untold;
     }
 
     /** Kind of others' last change of a key; '' if unknown. */

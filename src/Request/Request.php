@@ -133,7 +133,12 @@ final class Request
     {
         $this->others ??= new \WeakMap();
 
-        return $this->others[$coroutine] ??= new self(
+        return $this->others[$coroutine] ??= $this->beside();
+    }
+
+    private function beside(): self
+    {
+        $other = new self(
             $this->truth->apart(),
             $this->near,
             $this->signer,
@@ -145,6 +150,12 @@ final class Request
             \WeakReference::create($this),
             $this->view->transactions,
         );
+        // Where the first read begins the view, the application asks the cache before its database.
+        if ($other->view->isBegun) {
+            $other->view->history->beginBefore($this->view->history->epoch, $this->view->history->start);
+        }
+
+        return $other;
     }
 
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */

@@ -87,6 +87,39 @@ final class FibersTest extends TestCase
         self::assertNull($this->cache($near)->get('price'));
     }
 
+    // Seen to fail: the view began with the set, after what others had changed.
+    #[DataProvider('nears')]
+    public function testAFiberThatSetsWithoutHavingReadIsJudgedFromTheBeginningOfTheMainProgram(string $near): void
+    {
+        $cache = $this->cache($near);
+        $fiber = new \Fiber(static function () use ($cache): void {
+            // What it sets it has read from the database here.
+            \Fiber::suspend();
+            self::assertTrue($cache->set('price', 'old'));
+            self::assertTrue($cache->group('g')->set('price', 'old'));
+            self::assertTrue($cache->set('tagged', 'old', 0, ['t']));
+            self::assertTrue($cache->set('other', 'kept'));
+        });
+        $fiber->start();
+        $other = $this->cache($near);
+        $other->delete('price');
+        $other->group('g')->flush();
+        $other->invalidateTags('t');
+        $fiber->resume();
+        $next = $this->cache($near);
+        self::assertSame([null, null, null, 'kept'], [$next->get('price'), $next->group('g')->get('price'), $next->get('tagged'), $next->get('other')]);
+
+        // One that has read it is judged from there, whether the value lay before or after.
+        $next->set('price', 'new');
+        (new \Fiber(static function () use ($cache): void {
+            self::assertSame('new', $cache->get('price'));
+            $cache->set('price', 'newer');
+            $cache->refresh();
+            $cache->set('other', 'newer');
+        }))->start();
+        self::assertSame(['newer', 'newer'], [$this->cache($near)->get('price'), $this->cache($near)->get('other')]);
+    }
+
     #[DataProvider('nears')]
     public function testEachFiberHasCopiesOfItsOwn(string $near): void
     {
@@ -172,10 +205,13 @@ final class FibersTest extends TestCase
     {
         $cache = $this->cache();
         $cache->set('k', 'committed');
-        $fiber = new \Fiber(static fn(): mixed => $cache->transaction(static function () use ($cache): void {
-            $cache->set('k', 'in it');
-            \Fiber::suspend();
-        }));
+        $fiber = new \Fiber(static function () use ($cache): void {
+            $cache->refresh();
+            $cache->transaction(static function () use ($cache): void {
+                $cache->set('k', 'in it');
+                \Fiber::suspend();
+            });
+        });
         $fiber->start();
         $cache->refresh();
         self::assertNull($cache->get('k'), 'an intent stands');
