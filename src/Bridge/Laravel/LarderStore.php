@@ -72,8 +72,8 @@ class LarderStore extends TaggableStore implements LockProvider
     }
 
     /**
-     * @param string $key
-     * @param mixed  $value
+     * @param string     $key
+     * @param int|string $value
      *
      * @return int|false the sum; false: the value is no number
      */
@@ -83,8 +83,8 @@ class LarderStore extends TaggableStore implements LockProvider
     }
 
     /**
-     * @param string $key
-     * @param mixed  $value
+     * @param string     $key
+     * @param int|string $value
      */
     public function decrement($key, $value = 1): int|false
     {
@@ -223,9 +223,16 @@ class LarderStore extends TaggableStore implements LockProvider
             // A number as text counts too, as in Laravel's stores.
             $isNumber = true;
             $sum = $this->cache->update($key, static function (mixed $there) use ($by, &$isNumber): ?int {
-                $isNumber = \is_numeric($there) && \is_int((int) $there + $by);
+                if (!\is_numeric($there)) {
+                    $isNumber = false;
 
-                return $isNumber ? (int) $there + $by : null;
+                    return null;
+                }
+                $sum = (int) $there + $by;
+                // Beyond 64 bits it is a float.
+                $isNumber = $sum - $by === (int) $there;
+
+                return $isNumber ? $sum : null;
             });
             if (\is_int($sum) || !$isNumber) {
                 return \is_int($sum) ? $sum : false;

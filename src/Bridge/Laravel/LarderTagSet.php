@@ -57,6 +57,6 @@ final class LarderTagSet extends TagSet
     /** @return list<string> */
     private function names(): array
     {
-        return \array_values($this->names);
+        return $this->names;
     }
 }

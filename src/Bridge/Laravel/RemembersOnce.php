@@ -25,7 +25,7 @@ trait RemembersOnce
 {
     /**
      * @param \UnitEnum|string                                    $key
-     * @param \Closure|\DateInterval|\DateTimeInterface|int|null  $ttl
+     * @param (\Closure(mixed): (\DateInterval|\DateTimeInterface|int|null))|\DateInterval|\DateTimeInterface|int|null  $ttl
      */
     public function remember($key, $ttl, \Closure $callback): mixed
     {
@@ -36,7 +36,7 @@ trait RemembersOnce
      * Laravel 13 has it too.
      *
      * @param \UnitEnum|string                                   $key
-     * @param \Closure|\DateInterval|\DateTimeInterface|int|null $ttl
+     * @param (\Closure(mixed): (\DateInterval|\DateTimeInterface|int|null))|\DateInterval|\DateTimeInterface|int|null $ttl
      *
      * @return array{mixed, bool} the value, and whether it was there
      */
@@ -44,7 +44,7 @@ trait RemembersOnce
     {
         $value = $this->get($key);
 
-        return $value === null ? [$this->compute(enum_value($key), $ttl, $callback), false] : [$value, true];
+        return $value === null ? [$this->compute((string) enum_value($key), $ttl, $callback), false] : [$value, true];
     }
 
     /** @param \UnitEnum|string $key */
@@ -65,7 +65,7 @@ trait RemembersOnce
      */
     public function flexible($key, $ttl, $callback, $lock = null, $alwaysDefer = false): mixed
     {
-        $key = enum_value($key);
+        $key = (string) enum_value($key);
         $soft = \max(1, $this->getSeconds($ttl[0]));
         $this->event(new RetrievingKey($this->getName(), $key));
         $isMissed = false;
@@ -92,9 +92,9 @@ trait RemembersOnce
     }
 
     /**
-     * @param \Closure|\DateInterval|\DateTimeInterface|int|null $ttl a closure gets the value; null: for ever
-     * @param callable(): mixed                                  $callback
-     * @param ?bool                                              $isStale  set to true if $callback has left the old value
+     * @param (\Closure(mixed): (\DateInterval|\DateTimeInterface|int|null))|\DateInterval|\DateTimeInterface|int|null $ttl a closure gets the value; null: for ever
+     * @param callable(): mixed $callback
+     * @param ?bool $isStale set to true if $callback has left the old value
      *
      * @param-out bool $isStale
      */
@@ -106,7 +106,7 @@ trait RemembersOnce
         try {
             $value = $this->store->remember($item, function () use ($key, $item, $ttl, $callback, &$seconds, &$isComputed, &$isKept): mixed {
                 $value = $callback();
-                $life = \value($ttl, $value);
+                $life = $ttl instanceof \Closure ? $ttl($value) : $ttl;
                 $seconds = $life === null ? null : $this->getSeconds($life);
                 if ($value === null || $seconds === 0) {
                     throw new NotKept($value);

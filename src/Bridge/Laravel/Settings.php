@@ -17,7 +17,7 @@ final readonly class Settings
     /** Of a store's configuration: these are Laravel's. */
     private const LARAVELS = ['driver', 'store', 'name', 'prefix', 'events', 'locks', 'dsn'];
 
-    /** @param array<array-key, mixed> $options of Cache::open() */
+    /** @param array<string, mixed> $options of Cache::open() */
     private function __construct(
         private string $storage,
         #[\SensitiveParameter]
@@ -37,13 +37,17 @@ final readonly class Settings
     public static function of(Application $app, array $store = []): self
     {
         $config = $app->make('config');
-        $options = $config->get('larder.options');
+        $common = $config->get('larder.options');
+        $options = [];
+        foreach (\array_diff_key($store, \array_flip(self::LARAVELS)) + (\is_array($common) ? $common : []) as $name => $value) {
+            $options[(string) $name] = $value;
+        }
         $prefix = $store['prefix'] ?? $config->get('cache.prefix');
 
         return new self(
             $app->storagePath(),
             self::text($store['dsn'] ?? $config->get('larder.dsn')),
-            \array_diff_key($store, \array_flip(self::LARAVELS)) + (\is_array($options) ? $options : []),
+            $options,
             self::text($store['locks'] ?? $config->get('larder.locks')),
             self::text($config->get('larder.sessions')),
             $config->get('larder.session_lock') === true,
@@ -54,7 +58,7 @@ final readonly class Settings
     /**
      * For Cache::open(). Laravel's users expect the last put() to win, so the cache counts as one without a database behind it.
      *
-     * @return array<array-key, mixed>
+     * @return array<string, mixed>
      */
     public function cache(): array
     {
@@ -150,7 +154,7 @@ final readonly class Settings
         }
         // The cache's options are not theirs; these belong to the address.
         [$address, $query] = [...\explode('?', $this->dsn, 2), ''];
-        $query = \implode('&', \preg_grep('/^(db|sentinel_user|sentinel_password)=/', \explode('&', $query)) ?: []);
+        $query = \implode('&', \array_filter(\explode('&', $query), static fn(string $option): bool => \preg_match('/^(db|sentinel_user|sentinel_password)=/', $option) === 1));
 
         return ['dsn' => $query === '' ? $address : "$address?$query"] + \array_intersect_key($this->options, ['credentials' => true]);
     }

@@ -238,6 +238,27 @@ abstract class StoreRules extends LaravelCase
         self::assertSame([9, true], $cache->rememberWithWarmth('warm', 60, $compute));
     }
 
+    public function testAnEnumOfIntegersIsAKey(): void
+    {
+        foreach ([$this->cache(), $this->cache()->tags('a')] as $cache) {
+            self::assertSame('computed', $cache->remember(Shelf::Upper, 60, static fn(): string => 'computed'));
+            self::assertSame('computed', $cache->get(Shelf::Upper));
+            self::assertSame('computed', $cache->get('7'));
+            self::assertTrue($cache->forget(Shelf::Upper));
+            self::assertSame('flexible', $cache->flexible(Shelf::Upper, [30, 60], static fn(): string => 'flexible'));
+        }
+    }
+
+    public function testACounterStopsAtSixtyFourBits(): void
+    {
+        foreach ([$this->cache(), $this->cache()->tags('a')] as $cache) {
+            $cache->forever('n', \PHP_INT_MAX);
+            self::assertFalse($cache->increment('n'));
+            self::assertSame(\PHP_INT_MAX, $cache->get('n'));
+            self::assertSame(\PHP_INT_MAX - 1, $cache->decrement('n'));
+        }
+    }
+
     public function testARememberedValueDoesNotBuryANewerOne(): void
     {
         $other = $this->elsewhere();
