@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Codec;
 
+use Larder\System\Secret;
+
 /**
  * Puts a keyed signature before the data, so that an attacker who can write to a shared server can neither forge a value
  * nor move one to another key.
@@ -50,7 +52,7 @@ final class Signer
         $signed = \pack('J', \strlen($key)) . $key . $data;
 
         return $this->fast && \extension_loaded('sodium')
-            ? self::BLAKE . \sodium_crypto_generichash($signed, self::text($this->key), self::BYTES) . $data
+            ? self::BLAKE . \sodium_crypto_generichash($signed, Secret::text($this->key), self::BYTES) . $data
             : self::SHA . $this->sha($signed) . $data;
     }
 
@@ -63,20 +65,13 @@ final class Signer
         }
         $data = \substr($signed, 1 + self::BYTES);
         $all = \pack('J', \strlen($key)) . $key . $data;
-        $mac = $by === self::BLAKE ? \sodium_crypto_generichash($all, self::text($this->key), self::BYTES) : $this->sha($all);
+        $mac = $by === self::BLAKE ? \sodium_crypto_generichash($all, Secret::text($this->key), self::BYTES) : $this->sha($all);
 
         return \hash_equals($mac, \substr($signed, 1, self::BYTES)) ? $data : null;
     }
 
     private function sha(string $signed): string
     {
-        return \substr(\hash_hmac('sha256', $signed, self::text($this->secret), true), 0, self::BYTES);
-    }
-
-    private static function text(\SensitiveParameterValue $secret): string
-    {
-        $text = $secret->getValue();
-
-        return \is_string($text) ? $text : '';
+        return \substr(\hash_hmac('sha256', $signed, Secret::text($this->secret), true), 0, self::BYTES);
     }
 }

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Session;
 
 use Larder\System\Fork;
+use Larder\System\Secret;
 
 /** A session that this process has read, and may write. */
 final class Hold
@@ -31,9 +32,7 @@ final class Hold
 
     public function data(): string
     {
-        $data = $this->data->getValue();
-
-        return \is_string($data) ? $data : '';
+        return Secret::text($this->data);
     }
 
     public function keep(#[\SensitiveParameter] string $data): void

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Driver\Redis;
 
 use Larder\System\Failure;
+use Larder\System\Secret;
 
 /** Address and credentials of a Redis or Valkey server. */
 final class Endpoint
@@ -80,7 +81,7 @@ final class Endpoint
     public function withoutPassword(#[\SensitiveParameter] string $text): string
     {
         foreach ([$this->password, $this->given] as $secret) {
-            $password = (string) self::text($secret);
+            $password = $secret === null ? '' : Secret::text($secret);
             $quoted = \preg_quote($password, '/');
             $text = $password === '' ? $text : (string) \preg_replace(match (true) {
                 \strlen($password) >= self::LONG => "/$quoted/",
@@ -108,7 +109,7 @@ final class Endpoint
     public function greeting(): array
     {
         $commands = [];
-        [$user, $password] = $this->credentials === null ? [$this->user, self::text($this->password)] : $this->ask($this->credentials);
+        [$user, $password] = $this->credentials === null ? [$this->user, $this->password === null ? null : Secret::text($this->password)] : $this->ask($this->credentials);
         if ($password !== null) {
             $commands[] = $user === null ? ['AUTH', $password] : ['AUTH', $user, $password];
         }
@@ -142,12 +143,5 @@ final class Endpoint
         $this->given = new \SensitiveParameterValue($password);
 
         return [$user === '' ? null : $user, $password];
-    }
-
-    private static function text(?\SensitiveParameterValue $password): ?string
-    {
-        $text = $password?->getValue();
-
-        return \is_string($text) ? $text : null;
     }
 }
