@@ -293,9 +293,12 @@ final class CacheItemPool implements CacheItemPoolInterface
      */
     private static function ttl(?int $expiry): ?int
     {
-        $milliseconds = $expiry === null ? 0 : $expiry - Clock::now();
+        if ($expiry === null) {
+            return null;
+        }
+        $milliseconds = $expiry - Clock::now();
 
-        return $expiry === null ? null : ($milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000));
+        return $milliseconds <= 0 ? -1 : \intdiv($milliseconds + 999, 1000);
     }
 
     /** @throws InvalidArgument */
