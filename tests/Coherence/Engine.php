@@ -148,8 +148,6 @@ final class Engine
         $incidents->overlap(static function () use ($paused): void {
             $paused->resume();
             Wait::until(static fn(): bool => \str_contains((string) $paused->command('INFO', 'replication'), 'role:slave'), 'the former primary to become a replica');
-            // Until then a process may have changed something there, and the next request of its server begins anew.
-            \usleep(500_000);
         });
     }
 

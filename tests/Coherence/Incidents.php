@@ -7,6 +7,9 @@ namespace Larder\Tests\Coherence;
 /** What was done to an experiment, and when. */
 final class Incidents
 {
+    /** Nanoseconds in which each server has begun a request since. */
+    private const NEXT = 500_000_000;
+
     /** @var array<string, int> how often what was done */
     public array $done = [];
 
@@ -45,12 +48,15 @@ final class Incidents
         $this->losses[] = \hrtime(true);
     }
 
-    /** A server goes on that does not know yet that another has taken its place. */
+    /**
+     * A server goes on that does not know yet that another has taken its place. Until it does, a process may change something there;
+     * the next request of its server begins anew.
+     */
     public function overlap(\Closure $do): void
     {
         $from = \hrtime(true);
         $this->lose($do);
-        $this->overlaps[] = [$from, \hrtime(true)];
+        $this->overlaps[] = [$from, \hrtime(true) + self::NEXT];
         $this->count('two primaries');
     }
 }
