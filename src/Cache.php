@@ -256,7 +256,7 @@ final class Cache implements GetPath
     {
         $held = Signals::hold();
         $name = $this->space->key($key);
-        if (isset($this->copies->entries[$key])) {
+        if (isset($this->copies->entries[$key]) && !$this->copies->renews($key)) {
             $value = $this->copies->decode($key, $found);
             if ($found) {
                 return $value;

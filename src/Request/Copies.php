@@ -14,7 +14,7 @@ use Larder\System\Signals;
  * The request tier of one space: holds copies that end with the request.
  *
  * $values holds the values that may be handed out as they are. Encoded in $entries lie values that each reader must
- * decode anew (with objects or references), nulls, and arrays not asked for yet. In $waiting lies what a prefetch has read,
+ * decode anew (with objects or references), nulls, arrays not asked for yet, and values whose soft expiry has passed. In $waiting lies what a prefetch has read,
  * until the first get decodes it. Cache binds $values by reference, so a hit costs one array look-up.
  */
 final class Copies extends Window
@@ -57,7 +57,7 @@ final class Copies extends Window
         if (!$found) {
             return null;
         }
-        if ($value === null || Codec::isSnapshot($entry->payload)) {
+        if ($value === null || Codec::isSnapshot($entry->payload) || $this->isStale($entry)) {
             $this->keep($key, $entry);
         } else {
             // An array may take twenty times the memory of its encoded form.
@@ -190,7 +190,7 @@ final class Copies extends Window
         if (!$found) {
             $this->bytes -= \strlen($entry->payload);
             unset($this->entries[$key]);
-        } elseif ($value !== null && !Codec::isSnapshot($entry->payload)) {
+        } elseif ($value !== null && !Codec::isSnapshot($entry->payload) && !$this->isStale($entry)) {
             $bytes = \memory_get_usage() - $before;
             unset($this->entries[$key]);
             $this->values[$key] = $value;
@@ -202,6 +202,17 @@ final class Copies extends Window
         }
 
         return $value;
+    }
+
+    /** Whether a reader may have the key's copy, and remember() is to ask whether it renews the value. */
+    public function renews(string $key): bool
+    {
+        return isset($this->entries[$key]) && $this->isStale($this->entries[$key]);
+    }
+
+    private function isStale(Entry $entry): bool
+    {
+        return $entry->soft !== 0 && $entry->stale($this->truth->now());
     }
 
     protected function compare(): int
