@@ -34,7 +34,7 @@ use Larder\System\WrongUser;
  *
  * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
  * and one line in the log says why. Six mistakes do throw: an invalid key (Request\InvalidKey), a value that cannot be
- * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), an interval beyond 10,000 years
+ * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), an interval of about 10,000 years or more
  * (System\InvalidInterval), a Computation used after its end (ComputationEnded), and a call in the middle of another
  * fiber's transaction (Request\AnothersTransaction).
  *

@@ -150,7 +150,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function classes(mixed $given): self
     {
-        return new self('The option "classes" has ' . self::shown($given) . ', which is no name of a class. Write true, false or a list of names: [User::class, Address::class], or in a DSN classes=App\User,App\Address.');
+        return new self('What the option "classes" names is ' . self::shown($given) . ', which is no name of a class. Write true, false or a list of names: [User::class, Address::class], or in a DSN classes=App\User,App\Address.');
     }
 
     public static function classesWithout(string $serializer): self

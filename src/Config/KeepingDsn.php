@@ -48,8 +48,13 @@ final class KeepingDsn
             }
         }
         self::replicas($dsn, $options);
-        if (self::credentials($options) !== null && $dsn->scheme === 'sqlite') {
-            throw new InvalidConfiguration('The option "credentials" is for redis://. Leave it out: SQLite asks for none.');
+        if (isset($options['credentials'])) {
+            $credentials = Options::credentials($options['credentials']);
+            if ($dsn->scheme === 'sqlite') {
+                throw new InvalidConfiguration('The option "credentials" is for redis://. Leave it out: SQLite asks for none.');
+            }
+            // print_r() shows what a closure has, and closures below have the options.
+            $options['credentials'] = new \SensitiveParameterValue($credentials);
         }
         // SQLite keeps what it has acknowledged in any case.
         isset($options['persist']) && Options::choice('persist', $options['persist'], ['required' => '']);
@@ -108,16 +113,19 @@ final class KeepingDsn
      */
     public static function shards(Dsn $dsn, #[\SensitiveParameter] array $options, float $timeout, string $as): Shards
     {
-        // print_r() shows what a closure has.
+        // It may tell a password, and print_r() shows what a closure has.
         $options = \array_diff_key($options, ['dsn' => true]);
 
         return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $options, $timeout, $tag), $dsn->hasSlots(), $timeout, self::replicas($dsn, $options), $as);
     }
 
-    /** @param array<array-key, mixed> $options */
+    /** @param array<array-key, mixed> $options of read() */
     private static function credentials(#[\SensitiveParameter] array $options): ?\Closure
     {
-        return isset($options['credentials']) ? Options::credentials($options['credentials']) : null;
+        $held = $options['credentials'] ?? null;
+        $credentials = $held instanceof \SensitiveParameterValue ? $held->getValue() : null;
+
+        return $credentials instanceof \Closure ? $credentials : null;
     }
 
     /**

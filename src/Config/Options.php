@@ -176,7 +176,8 @@ final class Options
         $options = new self();
         $none = false;
         foreach ($given as $name => $value) {
-            if ($value === null) {
+            // Not the classes, which a setting that is missing must not allow all.
+            if ($value === null && $name !== 'classes') {
                 if (!\in_array($name, self::NAMES, true)) {
                     throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
                 }

@@ -24,7 +24,7 @@ final class FakeQueue
      *
      * @throws InvalidConfiguration
      */
-    public function __construct(string $name = 'default', array $options = [])
+    public function __construct(string $name = 'default', #[\SensitiveParameter] array $options = [])
     {
         foreach ($options as $option => $_) {
             if (!\in_array($option, self::KNOWN, true)) {

@@ -22,10 +22,11 @@ final class RecordedStore implements Store
 
     private readonly MemoryStore $store;
 
-    public function __construct(TestClock $clock)
+    /** @param int $budget bytes */
+    public function __construct(TestClock $clock, int $budget)
     {
         // Not of $this: such a circle keeps all values in memory after the test has dropped its cache.
-        $this->store = new MemoryStore(clock: static fn(): int => $clock->now);
+        $this->store = new MemoryStore($budget, static fn(): int => $clock->now);
     }
 
     public function since(string $epoch, int $position, string $token): JournalSlice

@@ -7,6 +7,7 @@ namespace Larder\Testing;
 use Larder\Cache;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\System\Interval;
@@ -22,6 +23,9 @@ final class TestCache
     private readonly RecordedStore $store;
     private readonly TestClock $clock;
 
+    // PHP shows what such an object holds in no dump, export or cast.
+    private readonly \SensitiveParameterValue $options;
+
     /** @var list<Request> all over this store */
     private array $requests = [];
 
@@ -30,16 +34,20 @@ final class TestCache
      *
      * @throws InvalidConfiguration
      */
-    public function __construct(private readonly array $options = [])
+    public function __construct(#[\SensitiveParameter] array $options = [])
     {
-        $this->store = new RecordedStore($this->clock = new TestClock());
+        $options = ['dsn' => 'memory://'] + $options;
+        $this->options = new \SensitiveParameterValue($options);
+        $this->store = new RecordedStore($this->clock = new TestClock(), Options::from($options)->nearBudget);
         $this->cache = $this->request();
     }
 
     /** The same cache as another request, in another process, sees it. */
     public function request(): Cache
     {
-        [$request, $space] = Assembly::build(['dsn' => 'memory://'] + $this->options, $this->store);
+        /** @var array<string, mixed> $options */
+        $options = $this->options->getValue();
+        [$request, $space] = Assembly::build($options, $this->store);
         $this->requests[] = $request;
 
         return Cache::over($request, $space);

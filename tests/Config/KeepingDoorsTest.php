@@ -177,7 +177,7 @@ final class KeepingDoorsTest extends TestCase
         self::assertSame(0, (new FakeQueue('mail', ['limit' => 1, 'attempts' => 1, 'keep' => 1, 'secret' => 's']))->queue->size());
     }
 
-    // Seen to fail: var_export() and (array) of all of them.
+    // Seen to fail: var_export() and (array) of all of them; a closure's variables in print_r().
     /**
      * @param \Closure(string|array<string, mixed>): object $open
      * @param list<\Closure>                               $uses
@@ -190,7 +190,7 @@ final class KeepingDoorsTest extends TestCase
         $sources = [];
         foreach (['redis', 'predis'] as $scheme) {
             $sources[] = ['dsn' => "$scheme://user:$secret@127.0.0.1:1"];
-            $sources[] = ['dsn' => "$scheme://127.0.0.1:1", 'credentials' => static fn(): array => ['user', 'hunter-2']];
+            $sources[] = ['dsn' => "$scheme://127.0.0.1:1", 'credentials' => static fn(): array => ['user', $secret]];
         }
         $sources[] = ['dsn' => "redis+sentinel://user:$secret@127.0.0.1:1/shop?sentinel_password=$secret"];
         $sources[] = ['dsn' => "redis+cluster://:$secret@127.0.0.1:1"];

@@ -210,6 +210,7 @@ final class OptionsTest extends TestCase
         yield 'list' => [['redis://h'], 'Unknown option "0"'];
         yield 'confirm too often' => ['redis://h?confirm=0.5', '0 (off) or a number of seconds from 1 on'];
         yield 'confirm in words' => ['redis://h?confirm=yes', '0 (off) or a number of seconds from 1 on'];
+        yield 'classes that are not set' => [['dsn' => 'memory://', 'classes' => null], '"classes" names is of type null'];
         yield 'credentials in a word' => [['dsn' => 'redis://h', 'credentials' => 'me:secret'], 'credentials'];
         yield 'cluster option' => ['redis://h?cluster=1', 'Redis Cluster'];
         yield 'sentinel option' => ['redis://h?redis_sentinel=main', 'Sentinel'];

@@ -179,6 +179,13 @@ final class TestCacheTest extends TestCase
         } catch (NotStorable) {
             self::assertNotCached($test->cache, 'k');
         }
+        $test = new TestCache(['near_budget' => '1M']);
+        for ($i = 0; $i < 50; $i++) {
+            $test->cache->set("k$i", \str_repeat("$i", 50_000));
+        }
+        self::assertNull($test->request()->get('k0'), 'It keeps its budget.');
+        $test = new TestCache(['secret' => 'hunter-2']);
+        self::assertStringNotContainsString('hunter-2', \print_r($test, true) . \print_r((array) $test, true));
         $this->expectException(InvalidConfiguration::class);
         new TestCache(['far' => 'redis://localhost']);
     }
