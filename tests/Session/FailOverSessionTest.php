@@ -35,11 +35,7 @@ final class FailOverSessionTest extends TestCase
             $open = static fn(): SessionHandler => SessionHandler::over($sentinels->dsn('replicas=1&wait=0.1&timeout=2'));
             $this->outlives($open, $sentinels->failOver(...));
             // And without a plan: its process is killed.
-            $this->outlives($open, static function () use ($sentinels): void {
-                $old = $sentinels->primary();
-                $old->kill();
-                Wait::until(static fn(): bool => \array_filter($sentinels->servers, static fn(RedisServer $server): bool => $server !== $old && \str_contains((string) $server->command('INFO', 'replication'), 'role:master')) !== [], 'another primary');
-            });
+            $this->outlives($open, $sentinels->killPrimary(...));
         } finally {
             $sentinels->stop();
         }

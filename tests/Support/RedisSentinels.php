@@ -43,7 +43,7 @@ final class RedisSentinels
             $this->sentinels[] = $sentinel = new Program("sentinel $i", [(string) RedisServer::program(), $file, '--sentinel'], $this->directory->path);
             $sentinel->start();
         }
-        Wait::until(fn(): bool => $this->knowEachOther(), 'the sentinels');
+        $this->settle();
     }
 
     /** @param string $options as in a query */
@@ -64,7 +64,7 @@ final class RedisSentinels
         throw new \LogicException('There is none.');
     }
 
-    /** Lets Sentinel give the name to another server, and waits until it has. */
+    /** Lets Sentinel give the name to another server, and waits until every sentinel has heard of it. */
     public function failOver(): void
     {
         $old = $this->primary();
@@ -78,7 +78,33 @@ final class RedisSentinels
                 return !self::isPrimary($old);
             }
         }, 'the fail-over to begin');
-        Wait::until(fn(): bool => !self::isPrimary($old) && \array_filter($this->servers, self::isPrimary(...)) !== [], 'the fail-over');
+        $this->awaitSuccessor($old);
+        $this->settle();
+    }
+
+    /** Kills the primary, and waits for another. */
+    public function killPrimary(): void
+    {
+        $old = $this->primary();
+        $old->kill();
+        $this->awaitSuccessor($old);
+    }
+
+    private function awaitSuccessor(RedisServer $old): void
+    {
+        Wait::until(fn(): bool => !self::isPrimary($old) && \array_filter($this->servers, self::isPrimary(...)) !== [], 'another primary');
+    }
+
+    /**
+     * Waits until all sentinels name the same living primary.
+     *
+     * Where only the one that led a fail-over has heard of its result and the new primary then stops, no majority
+     * ever calls it down: Sentinel finds no other primary.
+     */
+    private function settle(): void
+    {
+        $port = $this->primary()->port;
+        Wait::until(fn(): bool => $this->knowEachOther($port), 'the sentinels');
     }
 
     private static function isPrimary(RedisServer $server): bool
@@ -107,12 +133,12 @@ final class RedisSentinels
         return \array_map(fn(int $port): mixed => RedisServer::ask("tcp://127.0.0.1:$port", $this->password, ...$command), $this->ports);
     }
 
-    private function knowEachOther(): bool
+    private function knowEachOther(int $primary): bool
     {
         try {
             foreach ($this->ask('SENTINEL', 'MASTERS') as $masters) {
                 $text = (string) \json_encode($masters);
-                if (!\str_contains($text, '"num-slaves","2"') || !\str_contains($text, '"num-other-sentinels","2"') || !\str_contains($text, '"flags","master"')) {
+                if (!\str_contains($text, "\"port\",\"$primary\"") || !\str_contains($text, '"num-slaves","2"') || !\str_contains($text, '"num-other-sentinels","2"') || !\str_contains($text, '"flags","master"')) {
                     return false;
                 }
             }
