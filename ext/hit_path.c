@@ -1,10 +1,10 @@
 /*
- * The interface Larder\Request\GetPath: a class that implements it and uses the library's trait PlainGetPath has this get()
+ * The interface Larder\Request\HitPath: a class that implements it and uses the library's trait PlainGetPath has this get()
  * in the place of the trait's, which says the same in PHP (src/Request/PlainGetPath.php).
  *
  * What answers most gets is here: a look at the clock, the request's copies, and a copy in the nearest tier that has no
  * condition but an expiry: any in the segment, a string in APCu. Everything else is the library's, by the methods check()
- * and lookup().
+ * and lookup(); and in a fiber all is, by getIn().
  *
  * Not a parent in C, of whose children PHP makes no lazy objects (Zend/zend_lazy_objects.c), as frameworks do of their
  * services; nor a trait in C, with which PHP 8.2 cannot preload. A method in C of a class in PHP is what each enum has
@@ -21,6 +21,8 @@
 #include <time.h>
 
 #include "php.h"
+#include "zend_fibers.h"
+#include "zend_observer.h"
 #if PHP_VERSION_ID >= 80400
 # include "zend_lazy_objects.h"
 #endif
@@ -166,8 +168,21 @@ static zend_never_inline bool look_at_class(const zend_class_entry *class, hit_c
 		return false;
 	}
 	*known = (hit_class) {class, first};
+	if (declared == of_cache) {
+		LARDER_G(hit_class_of_main) = class;
+	}
 
 	return true;
+}
+
+/*
+ * In a fiber it seems that no class is known, so that a get is the library's, which asks the copies of that fiber: then the
+ * main program's gets need not look where they are.
+ */
+static void switched(zend_fiber_context *from, zend_fiber_context *to)
+{
+	(void) from;
+	LARDER_G(hit_cache).class = to == EG(main_fiber_context) ? LARDER_G(hit_class_of_main) : NULL;
 }
 
 /* Where an object has them; NULL: an exception is thrown. */
@@ -536,6 +551,20 @@ static zend_never_inline zend_object *find_constructed(zend_object *object, cach
 	return object;
 }
 
+static zend_never_inline void get_in_fiber(zend_object *object, zend_string *key, zval *fallback, zval *return_value)
+{
+	zval arguments[2];
+	zend_function *method = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("getin"));
+
+	ZVAL_STR(&arguments[0], key);
+	if (fallback) {
+		ZVAL_COPY_VALUE(&arguments[1], fallback);
+	} else {
+		ZVAL_NULL(&arguments[1]);
+	}
+	zend_call_known_instance_method(method, object, return_value, 2, arguments);
+}
+
 static ZEND_NAMED_FUNCTION(get_in_c)
 {
 	zend_string *key;
@@ -558,10 +587,18 @@ static ZEND_NAMED_FUNCTION(get_in_c)
 	(void) others;
 	(void) others_count;
 
-	cache c = {object, first_in(object, &LARDER_G(hit_cache), of_cache, CACHE_PROPERTIES), NULL};
-	if (UNEXPECTED(!c.properties)) {
-		RETURN_THROWS();
+	hit_class *known = &LARDER_G(hit_cache);
+	if (UNEXPECTED(object->ce != known->class)) {
+		if (EG(active_fiber)) {
+			get_in_fiber(object, key, fallback, return_value);
+			return;
+		}
+		if (!look_at_class(object->ce, known, of_cache, CACHE_PROPERTIES)) {
+			RETURN_THROWS();
+		}
 	}
+
+	cache c = {object, object->properties_table + known->first, NULL};
 	if (UNEXPECTED(Z_TYPE(c.properties[COPIES]) != IS_OBJECT) && !(found = find_constructed(object, &c))) {
 		RETURN_THROWS();
 	}
@@ -587,6 +624,10 @@ static int implemented(zend_class_entry *interface, zend_class_entry *class)
 	const zend_internal_function *declared_get = zend_hash_str_find_ptr(&interface->function_table, ZEND_STRL("get"));
 	const zend_function *plain = zend_hash_find_ptr(&class->function_table, declared_get->function_name);
 
+	/* Coroutines that are no fibers are the library's to tell apart. */
+	if (zend_hash_str_exists(&module_registry, ZEND_STRL("swoole")) || !zend_hash_str_exists(&class->function_table, ZEND_STRL("getin"))) {
+		return SUCCESS;
+	}
 	if (class->type != ZEND_USER_CLASS || !plain || plain->type != ZEND_USER_FUNCTION || plain->common.scope != class || !(plain->common.fn_flags & ZEND_ACC_TRAIT_CLONE)) {
 		return SUCCESS;
 	}
@@ -609,4 +650,5 @@ static int implemented(zend_class_entry *interface, zend_class_entry *class)
 void larder_register_hit_path(zend_class_entry *interface)
 {
 	interface->interface_gets_implemented = implemented;
+	zend_observer_fiber_switch_register(switched);
 }

@@ -1,7 +1,7 @@
 /*
  * The extension: what PHP calls when it starts, when a request ends, when it stops.
  *
- * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Request\GetPath, the way of a hit of the
+ * Where to look: larder_segment.c has the class Larder\Segment; hit_path.c has Larder\Request\HitPath, the way of a hit of the
  * library's Cache; persist.c and readout.c turn values into shared memory and
  * back; segment/ is the shared memory itself, in plain C. README.md explains all of it.
  */
@@ -20,7 +20,7 @@ static PHP_GINIT_FUNCTION(larder)
 {
 	larder_globals->opened = NULL;
 	larder_globals->at_work = 0;
-	larder_globals->hit_cache.class = larder_globals->hit_copies.class = NULL;
+	larder_globals->hit_cache.class = larder_globals->hit_copies.class = larder_globals->hit_class_of_main = NULL;
 }
 
 /*
@@ -69,7 +69,7 @@ static bool is_hidden_after(const char *when)
 static PHP_RINIT_FUNCTION(larder)
 {
 	/* Other classes may lie at their addresses now. */
-	LARDER_G(hit_cache).class = LARDER_G(hit_copies).class = NULL;
+	LARDER_G(hit_cache).class = LARDER_G(hit_copies).class = LARDER_G(hit_class_of_main) = NULL;
 	larder_enter_all();
 #ifdef LARDER_DEBUG
 	if (is_hidden_after(NULL)) {

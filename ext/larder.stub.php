@@ -113,8 +113,8 @@ class SegmentException extends \RuntimeException {}
 
 namespace Larder\Request {
 
-/** The library's interface of this name, which says what it is for (src/Request/GetPath.php). */
-interface GetPath
+/** The library's interface of this name, which says what it is for (src/Request/HitPath.php). */
+interface HitPath
 {
     /** @var int */
     public const RUN = 0;

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 5362aaf1b82fa665f3727ea0ac84eb72481d9e4d */
+ * Stub hash: 5afc82f057297b2ff070b1c2dc68077ee62021dd */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -72,7 +72,7 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_check, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Larder_Request_GetPath_get arginfo_class_Larder_Segment_get
+#define arginfo_class_Larder_Request_HitPath_get arginfo_class_Larder_Segment_get
 
 
 ZEND_METHOD(Larder_Segment, __construct);
@@ -121,8 +121,8 @@ static const zend_function_entry class_Larder_SegmentException_methods[] = {
 };
 
 
-static const zend_function_entry class_Larder_Request_GetPath_methods[] = {
-	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Request_GetPath, get, arginfo_class_Larder_Request_GetPath_get, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+static const zend_function_entry class_Larder_Request_HitPath_methods[] = {
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Larder_Request_HitPath, get, arginfo_class_Larder_Request_HitPath_get, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -147,11 +147,11 @@ static zend_class_entry *register_class_Larder_SegmentException(zend_class_entry
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Larder_Request_GetPath(void)
+static zend_class_entry *register_class_Larder_Request_HitPath(void)
 {
 	zend_class_entry ce, *class_entry;
 
-	INIT_NS_CLASS_ENTRY(ce, "Larder\\Request", "GetPath", class_Larder_Request_GetPath_methods);
+	INIT_NS_CLASS_ENTRY(ce, "Larder\\Request", "HitPath", class_Larder_Request_HitPath_methods);
 	class_entry = zend_register_internal_interface(&ce);
 
 	zval const_RUN_value;

@@ -776,7 +776,7 @@ ZEND_METHOD(Larder_Segment, open)
 void larder_register_class(void)
 {
 	segment_class = register_class_Larder_Segment();
-	larder_register_hit_path(register_class_Larder_Request_GetPath());
+	larder_register_hit_path(register_class_Larder_Request_HitPath());
 	segment_class->create_object = create_object;
 	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);

@@ -24,6 +24,7 @@ ZEND_BEGIN_MODULE_GLOBALS(larder)
 	unsigned at_work;                  /* values that objects' code is being run for (persist.h) */
 	hit_class hit_cache;          /* hit_path.c */
 	hit_class hit_copies;
+	const zend_class_entry *hit_class_of_main; /* that of hit_cache while no fiber runs */
 ZEND_END_MODULE_GLOBALS(larder)
 
 ZEND_EXTERN_MODULE_GLOBALS(larder)

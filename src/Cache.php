@@ -10,9 +10,8 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
-use Larder\Request\AnothersTransaction;
 use Larder\Request\Copies;
-use Larder\Request\GetPath;
+use Larder\Request\HitPath;
 use Larder\Request\InvalidKey;
 use Larder\Request\PlainGetPath;
 use Larder\Request\Report;
@@ -21,6 +20,7 @@ use Larder\Request\Space;
 use Larder\Request\Transaction;
 use Larder\Request\Verdict;
 use Larder\Request\View;
+use Larder\System\Coroutine;
 use Larder\System\Interval;
 use Larder\System\InvalidInterval;
 use Larder\System\Signals;
@@ -33,10 +33,12 @@ use Larder\System\WrongUser;
  * The public interface: one cache over up to four tiers.
  *
  * `false` always means: not done. A failed tier never makes a method here throw: a get misses, a write returns false,
- * and one line in the log says why. Six mistakes do throw: an invalid key (Request\InvalidKey), a value that cannot be
+ * and one line in the log says why. Five mistakes do throw: an invalid key (Request\InvalidKey), a value that cannot be
  * serialized (Codec\NotStorable), an invalid configuration (Config\InvalidConfiguration), an interval of about 10,000 years or more
- * (System\InvalidInterval), a Computation used after its end (ComputationEnded), and a call in the middle of another
- * fiber's transaction (Request\AnothersTransaction).
+ * (System\InvalidInterval), and a Computation used after its end (ComputationEnded).
+ *
+ * Each fiber, or other coroutine, is a request of its own. A call in one is passed on to a Cache that it has for this space:
+ * here().
  *
  * A key is any non-empty string of up to 65,536 bytes. Times are in seconds, or intervals, of which a fraction of a second
  * counts as a whole one; 0 means no expiry, a negative time has already expired. Where none is given, or null, the group's
@@ -46,7 +48,7 @@ use Larder\System\WrongUser;
  * cannot move to a class of its own: a call costs as much again as the array look-up of a hit. get() itself is the trait's;
  * the extension has one in C.
  */
-final class Cache implements GetPath
+final class Cache implements HitPath
 {
     use PlainGetPath;
 
@@ -62,6 +64,12 @@ final class Cache implements GetPath
 
     private readonly View $view;
 
+    /** Whether it passes on each call: where there are coroutines that are no fibers, which get() does not notice. It has no copies then. */
+    private readonly bool $passes;
+
+    /** @var ?\WeakMap<object, self> of other coroutines, by what lives as long as they do */
+    private ?\WeakMap $others = null;
+
     private function __construct(private readonly Request $request, private readonly Space $space)
     {
         $this->view = $view = $request->view;
@@ -73,6 +81,7 @@ final class Cache implements GetPath
         }
         $this->copies = $copies;
         $this->values = &$copies->values;
+        $this->passes = $request->main === null && Coroutine::areOthers();
     }
 
     /**
@@ -113,6 +122,9 @@ final class Cache implements GetPath
      */
     public function set(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->set($key, $value, $ttl, $tags, $soft);
+        }
         $held = Signals::hold();
         $ttl = $this->seconds($ttl, $this->space->ttl);
         $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
@@ -184,6 +196,9 @@ final class Cache implements GetPath
      */
     public function fill(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->fill($key, $value, $ttl, $tags, $soft);
+        }
         // First: what comes in the middle of this call may change the key and read it, which begins another view of it.
         $now = $this->view->history->moment;
         $history = $this->view->history;
@@ -219,6 +234,11 @@ final class Cache implements GetPath
      */
     public function computedNow(string $key): void
     {
+        if (($here = $this->here()) !== null) {
+            $here->computedNow($key);
+
+            return;
+        }
         $this->view->history->beginHere($this->space->key($key));
     }
 
@@ -238,6 +258,9 @@ final class Cache implements GetPath
     // The closure first: asking whether something is callable costs more than a hit.
     public function remember(string $key, \Closure|callable $compute, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): mixed
     {
+        if (($this->passes || \Fiber::getCurrent() !== null) && ($here = $this->here()) !== null) {
+            return $here->remember($key, $compute, $ttl, $tags, $soft);
+        }
         if (--$this->free < 0) {
             $this->check();
         }
@@ -320,6 +343,9 @@ final class Cache implements GetPath
      */
     public function delete(string $key, mixed &$there = null): bool
     {
+        if (($here = $this->here()) !== null) {
+            return \func_num_args() < 2 ? $here->delete($key) : $here->delete($key, $there);
+        }
         if (\func_num_args() < 2 || !$this->request->truth->readsPosition() || $this->openTransaction() !== null) {
             return $this->remove([$key], $there);
         }
@@ -365,6 +391,9 @@ final class Cache implements GetPath
      */
     public function getMultiple(iterable $keys): array
     {
+        if (($here = $this->here()) !== null) {
+            return $here->getMultiple($keys);
+        }
         $found = $names = [];
         if ($this->free < 1) {
             $this->check();
@@ -407,6 +436,9 @@ final class Cache implements GetPath
      */
     public function setMultiple(array $values, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->setMultiple($values, $ttl, $tags, $soft);
+        }
         $held = Signals::hold();
         $ttl = $this->seconds($ttl, $this->space->ttl);
         $soft = $this->seconds($soft, $this->space->soft);
@@ -500,6 +532,11 @@ final class Cache implements GetPath
      */
     public function intend(string ...$keys): void
     {
+        if (($here = $this->here()) !== null) {
+            $here->intend(...$keys);
+
+            return;
+        }
         $held = Signals::hold();
         $intents = $this->request->intents();
         $transaction = $this->openTransaction();
@@ -535,7 +572,11 @@ final class Cache implements GetPath
      */
     public function forget(string ...$keys): void
     {
-        $this->openTransaction();
+        if (($here = $this->here()) !== null) {
+            $here->forget(...$keys);
+
+            return;
+        }
         if ($keys === []) {
             $this->view->forget($this->space);
         }
@@ -557,11 +598,11 @@ final class Cache implements GetPath
     {
         $lists = [];
         foreach ($wanted as [$cache, $keys]) {
+            $cache->here();
             $lists[] = [$cache->space, $keys];
         }
         $held = Signals::hold();
-        $reader = $this->request->reader();
-        $this->openTransaction();
+        $reader = ($this->here() ?? $this)->request->reader();
         $reader->prefetch($lists);
     }
 
@@ -574,6 +615,9 @@ final class Cache implements GetPath
      */
     public function learn(): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->learn();
+        }
         $this->request->renew();
         $news = $this->view->news !== $this->news;
         $this->news = $this->view->news;
@@ -587,11 +631,16 @@ final class Cache implements GetPath
      */
     public function refresh(): void
     {
+        if (($here = $this->here()) !== null) {
+            $here->refresh();
+
+            return;
+        }
         $held = Signals::hold();
         $this->request->refresh();
     }
 
-    /** As refresh(), for every cache that this process has open: what a worker does between two messages. */
+    /** As refresh(), for every cache that this process has open, as the calling fiber sees it: what a worker does between two messages. */
     public static function refreshAll(): void
     {
         $held = Signals::hold();
@@ -608,8 +657,7 @@ final class Cache implements GetPath
      * that was set or filled inside is dropped and the exception passes on. If the process dies before the end, no old
      * value is served.
      *
-     * It is the calling fiber's, so that calls of other fibers throw until it ends. A transaction inside another joins the
-     * outermost one, on whichever group it is called; if it throws, what was changed inside it is dropped. Fills made inside stay in this request. Cache-only spaces, and add(), replace(),
+     * It is the calling fiber's: what other fibers do meanwhile is not in it. A transaction inside another joins the outermost one, on whichever group it is called; if it throws, what was changed inside it is dropped. Fills made inside stay in this request. Cache-only spaces, and add(), replace(),
      * increment(), decrement() and update(), act at once.
      *
      * @template T
@@ -620,6 +668,9 @@ final class Cache implements GetPath
      */
     public function transaction(\Closure $work): mixed
     {
+        if (($here = $this->here()) !== null) {
+            return $here->transaction($work);
+        }
         // A signal's handler may throw while $work runs, and after the end, but not where that would leave it open.
         $held = Signals::hold();
         $this->request->begin();
@@ -645,6 +696,11 @@ final class Cache implements GetPath
     /** As transaction(), for callers that only see the database's statements. Call it before BEGIN. */
     public function begin(): void
     {
+        if (($here = $this->here()) !== null) {
+            $here->begin();
+
+            return;
+        }
         $held = Signals::hold();
         $this->request->begin();
         try {
@@ -661,6 +717,9 @@ final class Cache implements GetPath
     /** Call it after COMMIT. Returns false if the truth tier could not record everything; what is missing is kept until it can. */
     public function commitTransaction(): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->commitTransaction();
+        }
         $held = Signals::hold();
         return $this->request->end(true);
     }
@@ -668,6 +727,9 @@ final class Cache implements GetPath
     /** Call it after ROLLBACK, or when the database connection is lost. Returns false as commitTransaction() does. */
     public function rollBack(): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->rollBack();
+        }
         $held = Signals::hold();
         return $this->request->end(false);
     }
@@ -675,6 +737,11 @@ final class Cache implements GetPath
     /** Call it after ROLLBACK TO a savepoint. Drops what was set or filled in the transaction so far; the transaction goes on. */
     public function rollBackToSavepoint(): void
     {
+        if (($here = $this->here()) !== null) {
+            $here->rollBackToSavepoint();
+
+            return;
+        }
         $held = Signals::hold();
         $this->request->rollBackTo();
     }
@@ -682,6 +749,11 @@ final class Cache implements GetPath
     /** Writes the fills that wait for the end of the request. */
     public function commit(): void
     {
+        if (($here = $this->here()) !== null) {
+            $here->commit();
+
+            return;
+        }
         $held = Signals::hold();
         $this->request->commit();
     }
@@ -708,6 +780,9 @@ final class Cache implements GetPath
      */
     public function inspect(string $key): array
     {
+        if (($here = $this->here()) !== null) {
+            return $here->inspect($key);
+        }
         $held = Signals::hold();
         return Report::inspect($this->request, $this->space, $this->space->key($key), $this->copies->has($key));
     }
@@ -719,13 +794,45 @@ final class Cache implements GetPath
      */
     public function internals(): Internals
     {
-        return new Internals($this->request, $this->space);
+        return new Internals(($this->here() ?? $this)->request, $this->space);
     }
 
     /** @return iterable<string, array{size: int, age: float, ttl: ?float, group: string, tags: list<string>}> everything in the truth tier, by key */
     public function entries(): iterable
     {
         return Report::entries($this->request);
+    }
+
+    /** This space as another coroutine sees it that calls now; null: the caller is the main program, or this is its own already. */
+    private function here(): ?self
+    {
+        if ($this->request->main !== null || ($coroutine = Coroutine::current()) === null) {
+            return null;
+        }
+        $this->others ??= new \WeakMap();
+        $here = $this->others[$coroutine] ?? null;
+        if ($here === null) {
+            $this->others[$coroutine] = $here = new self($this->request->of($coroutine), $this->space);
+            // Counted together: they outlive the coroutine.
+            $here->copies->gets = &$this->copies->gets;
+            $here->copies->lookups = &$this->copies->lookups;
+            $here->copies->hits = &$this->copies->hits;
+        }
+        $here->revoke();
+
+        return $here;
+    }
+
+    protected function getIn(string $key, mixed $default): mixed
+    {
+        $here = $this->here() ?? $this;
+        $copies = $here->copies;
+        $copies->gets++;
+        if (\hrtime(true) >= $copies->due) {
+            $here->check();
+        }
+
+        return $here->values[$key] ?? $copies->near?->get($key, $copies) ?? $here->lookup($key, $default, isAsked: true);
     }
 
     /** Lets the next get check the clock: a copy that ends may come. */
@@ -743,7 +850,7 @@ final class Cache implements GetPath
         $now = \hrtime(true);
         $copies = $this->copies;
         if ($now >= $this->view->due) {
-            $this->request->check($this->space, $now);
+            $this->request->check($now);
         }
         if ($now >= $copies->due) {
             $copies->expire($now, $this->view->due);
@@ -761,6 +868,12 @@ final class Cache implements GetPath
 
     protected function lookup(string $key, mixed $default, ?bool $below = true, mixed $copy = false, bool $isAsked = false): mixed
     {
+        if ($this->passes && $below !== null) {
+            // getIn() counts it.
+            $this->free++;
+
+            return $this->getIn($key, $default);
+        }
         $copies = $this->copies;
         if (isset($copies->waiting[$key])) {
             $copies->lookups++;
@@ -838,25 +951,18 @@ final class Cache implements GetPath
         return $reader->near($name, $this->space, $this->copies->own[$key] ?? 0) !== null || $reader->fetch($name, $this->space) !== null;
     }
 
-    /**
-     * The open transaction that a call in this space belongs to, if any.
-     *
-     * @throws AnothersTransaction
-     */
+    /** The open transaction that a call in this space belongs to, if any. */
     private function openTransaction(): ?Transaction
     {
-        $transaction = $this->request->transaction;
-        if ($transaction === null || $this->space->cacheOnly) {
-            return null;
-        }
-        $transaction->check();
-
-        return $transaction;
+        return $this->space->cacheOnly ? null : $this->request->transaction;
     }
 
     /** @param non-empty-list<string> $markers */
     private function mark(array $markers): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->mark($markers);
+        }
         $held = Signals::hold();
         $marks = $this->request->marks();
 
@@ -866,6 +972,9 @@ final class Cache implements GetPath
     /** @param iterable<string|int> $keys */
     private function remove(iterable $keys, mixed &$there = null): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->remove($keys, $there);
+        }
         $held = Signals::hold();
         $there = false;
         $names = [];
@@ -953,9 +1062,11 @@ final class Cache implements GetPath
     /** @param \Closure(?Entry): ?Entry $decide */
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
+        if (($here = $this->here()) !== null) {
+            return $here->atomic($key, $value, $decide);
+        }
         $held = Signals::hold();
         $swaps = $this->request->swaps();
-        $this->openTransaction();
         $this->copies->drop($key);
         $entry = $swaps->atomic($this->space->key($key), $this->space, $decide);
         if ($entry !== null) {
@@ -987,6 +1098,9 @@ final class Cache implements GetPath
     /** @param \Closure(?Entry, mixed): mixed $next takes the entry and its value, returns the new value, or null to keep the old one */
     private function change(string $key, \Closure $next, int $ttl = 0): mixed
     {
+        if (($here = $this->here()) !== null) {
+            return $here->change($key, $next, $ttl);
+        }
         $held = Signals::hold();
         $codec = $this->request->codec;
         $truth = $this->request->truth;
@@ -1006,7 +1120,6 @@ final class Cache implements GetPath
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
         };
         $swaps = $this->request->swaps();
-        $this->openTransaction();
         $this->copies->drop($key);
         $entry = $swaps->atomic($this->space->key($key), $this->space, $decide);
         if ($entry === null || $value === null) {

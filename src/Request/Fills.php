@@ -43,7 +43,7 @@ final class Fills
         if ($position < $reference) {
             $reference = $position;
         }
-        if ($this->truth->down() || !$this->unchanged($key, $space, $entry, $reference, $moment)) {
+        if ($this->truth->down() || (!$space->cacheOnly && $this->view->transactions->count > 0) || !$this->unchanged($key, $space, $entry, $reference, $moment)) {
             $this->writes->refused++;
 
             return false;

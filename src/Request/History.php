@@ -51,6 +51,9 @@ final class History
     /** Up to this position others' changes are unknown: a key first read before it counts as changed. */
     private int $lost = -1;
 
+    /** What others changed after the start and up to this position only the store knows: see beginBefore(). */
+    private int $untold = -1;
+
     /** Near copies before this position may be older than a change of this request whose position was forgotten. */
     public int $ownFloor = 0;
     private int $lastOwn = 0;
@@ -86,19 +89,13 @@ final class History
     private int $mineAll = 0;
 
     /**
-     * @var array<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}> the same of the miss with which the main
-     *      program's view of a key began, and of the oldest one before that it has not filled since
+     * @var array<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}> the same of the miss with which the
+     *      view of a key began, and of the oldest one before that it has not filled since
      */
     private array $missed = [];
 
-    /** The moment of the main program's last change. */
+    /** The moment of this request's last change. */
     private int $changedAt = 0;
-
-    /** @var ?\WeakMap<object, \ArrayObject<string, array{0: int, 1: int, 2: int, 3?: array{int, int, int}}>> the same of each fiber */
-    private ?\WeakMap $missedIn = null;
-
-    /** @var ?\WeakMap<object, int> the same of each fiber */
-    private ?\WeakMap $changedIn = null;
 
     /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
     private bool $lacksMisses = false;
@@ -117,13 +114,24 @@ final class History
         $this->epoch = $epoch;
         $this->start = $this->seen = $this->markersSeen = $position;
         $this->token = $token;
-        $this->lost = -1;
+        $this->lost = $this->untold = -1;
         $this->early = null;
         $this->first = $this->foreign = [];
         $this->bytes = 0;
         $this->forgetful = false;
         $this->latest = \PHP_INT_MAX;
         $this->ownFloor = $this->lastOwn = 0;
+    }
+
+    /**
+     * A fiber's view begins with its first call, but what it sets may come from what the application read before that. When the
+     * fiber began nobody knows, but not before the main program's view. So a key that the fiber has not read is judged from
+     * there, by the store. After refresh() it is judged from that point.
+     */
+    public function beginBefore(string $epoch, int $position): void
+    {
+        $this->untold = $this->start;
+        $this->start = $epoch === $this->epoch ? \min($position, $this->start) : -1;
     }
 
     /** Begins without an answer of the truth tier: every write counts as made after unknown changes. */
@@ -239,8 +247,8 @@ final class History
     }
 
     /**
-     * Where the calling fiber's view of a key began, from which it fills it: at its own first miss since it last changed
-     * anything or filled the key. Another fiber, or a call in the middle, may have begun a newer one since.
+     * Where this request's view of a key began, from which it fills it: at its own first miss since it last changed anything
+     * or filled the key. A call in the middle may have begun a newer one since.
      *
      * @param int $now the moment at which the caller's fill was called
      *
@@ -249,8 +257,7 @@ final class History
     public function beginning(string $key, int $now): array
     {
         $this->isWatched = true;
-        $fiber = \Fiber::getCurrent();
-        $missed = $fiber === null ? $this->missed[$key] ?? null : $this->missedIn[$fiber][$key] ?? null;
+        $missed = $this->missed[$key] ?? null;
         if ($missed !== null && $missed[2] > $now) {
             // Of a call in the middle of the fill.
             $missed = $missed[3] ?? null;
@@ -260,26 +267,16 @@ final class History
         }
         if ($this->isShared) {
             // What was in the middle of an older computation fills first.
-            $next = $missed[3] ?? [self::FILLED, $missed[1], $missed[2]];
-            if ($fiber === null) {
-                $this->missed[$key] = $next;
-            } elseif (isset($this->missedIn[$fiber])) {
-                $this->missedIn[$fiber][$key] = $next;
-            }
+            $this->missed[$key] = $missed[3] ?? [self::FILLED, $missed[1], $missed[2]];
         }
 
         return [$missed[0], $missed[1], $missed[2]];
     }
 
-    /** The calling fiber's view of a key begins now, as far as this request's own changes count. */
+    /** The view of a key begins now, as far as this request's own changes count. */
     public function beginHere(string $key): void
     {
-        $fiber = \Fiber::getCurrent();
-        if ($fiber === null) {
-            unset($this->missed[$key]);
-        } elseif (isset($this->missedIn[$fiber])) {
-            unset($this->missedIn[$fiber][$key]);
-        }
+        unset($this->missed[$key]);
     }
 
     /** A computation begins. From the moment that this returns, the request notes what it changes: see hasChanged(). */
@@ -298,15 +295,7 @@ final class History
     {
         if ($this->isWatched) {
             ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
-            $this->mine[$key] = ++$this->moment;
-            $fiber = \Fiber::getCurrent();
-            if ($fiber === null) {
-                $this->changedAt = $this->moment;
-            } else {
-                $this->isShared = true;
-                $this->changedIn ??= new \WeakMap();
-                $this->changedIn[$fiber] = $this->moment;
-            }
+            $this->mine[$key] = $this->changedAt = ++$this->moment;
             if (\count($this->mine) > self::MANY) {
                 $this->changeAll();
             }
@@ -335,17 +324,12 @@ final class History
         return false;
     }
 
-    /** The application holds nothing any longer that the calling fiber has read. What other fibers compute is refused. */
+    /** The application holds nothing any longer that it has read. What calls further out compute is refused. */
     public function refresh(): void
     {
         $this->changeAll();
         $this->isWatched = $this->isShared = $this->lacksMisses = false;
-        $fiber = \Fiber::getCurrent();
-        if ($fiber === null) {
-            $this->missed = [];
-        } elseif ($this->missedIn !== null) {
-            unset($this->missedIn[$fiber]);
-        }
+        $this->missed = [];
     }
 
     /** Notes that the key was read, because the request drops the copy that showed it. */
@@ -420,7 +404,7 @@ final class History
             return -1;
         }
 
-        return ($this->foreign[$key][0] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
+        return $reference < $this->untold || ($this->foreign[$key][0] ?? 0) > $reference ? $reference : \max($reference, $this->seen);
     }
 
     /** Whether another request changed the key after that position, or may have because the changes since are unknown. */
@@ -430,8 +414,8 @@ final class History
     }
 
     /**
-     * The limit of a key that nobody else has changed after that position, nor moved a marker of its own; null: somebody has, or
-     * may have.
+     * The limit of a key that, as far as is known, nobody else has changed after that position, nor moved a marker of its own;
+     * null: somebody has, or may have.
      *
      * @param list<string> $markers
      */
@@ -446,7 +430,17 @@ final class History
             }
         }
 
+        if ($reference < $this->untold) {
+            return $reference < 0 ? null : $reference;
+        }
+
         return $reference > $this->seen ? $reference : $this->seen;
+    }
+
+    /** Whether others' changes after that position are known here. */
+    public function knows(int $reference): bool
+    {
+        return $reference >= $this->untold;
     }
 
     /** Kind of others' last change of a key; '' if unknown. */
@@ -486,42 +480,23 @@ final class History
     {
         $this->isWatched = true;
         ($this->bytes += \strlen($key)) > self::BYTES && $this->forgetNames();
-        $fiber = \Fiber::getCurrent();
-        $here = null;
-        if ($fiber === null) {
-            $before = $this->missed[$key] ?? null;
-            $changed = $this->changedAt;
-        } else {
-            $this->isShared = true;
-            $this->missedIn ??= new \WeakMap();
-            $here = $this->missedIn[$fiber] ??= new \ArrayObject();
-            $before = $here[$key] ?? null;
-            $changed = $this->changedIn[$fiber] ?? 0;
-        }
-        if ($before !== null && !$anew && $before[2] >= $changed && $before[0] !== self::FILLED) {
+        $before = $this->missed[$key] ?? null;
+        if ($before !== null && !$anew && $before[2] >= $this->changedAt && $before[0] !== self::FILLED) {
             return;
         }
         $missed = $this->first[$key] ?? [self::SEEN, \PHP_INT_MAX, $this->moment];
         if ($missed[2] !== $this->moment) {
             $missed = [self::MISSED, $position < $this->latest ? $position : $this->latest, $this->moment];
         }
-        if ($before !== null && $before[0] !== self::FILLED && $before[2] < $changed) {
+        if ($before !== null && $before[0] !== self::FILLED && $before[2] < $this->changedAt) {
             // What has changed the key meanwhile may have done so in the middle of a computation, which still goes on.
             $missed[3] = $before[3] ?? [$before[0], $before[1], $before[2]];
             $this->isShared = true;
         }
-        if ($here === null) {
-            $this->missed[$key] = $missed;
-            if (\count($this->missed) > self::MANY) {
-                $this->missed = [];
-                $this->lacksMisses = true;
-            }
-        } else {
-            $here[$key] = $missed;
-            if (\count($here) > self::MANY) {
-                $here->exchangeArray([]);
-                $this->lacksMisses = true;
-            }
+        $this->missed[$key] = $missed;
+        if (\count($this->missed) > self::MANY) {
+            $this->missed = [];
+            $this->lacksMisses = true;
         }
     }
 
@@ -536,7 +511,6 @@ final class History
     {
         $this->bytes = 0;
         $this->first = $this->missed = [];
-        $this->missedIn = null;
         $this->forgetful = $this->lacksMisses = true;
         $this->changeAll();
     }

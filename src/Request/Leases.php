@@ -6,6 +6,7 @@ namespace Larder\Request;
 
 use Larder\Store\Change;
 use Larder\Store\Record;
+use Larder\System\Coroutine;
 use Larder\System\ProcessId;
 
 /**
@@ -23,7 +24,7 @@ final class Leases
     /** @var array<string, int> leases held by this process: entry key to the lease record's version */
     private array $held = [];
 
-    /** @var array<string, array{\WeakReference<self>, string}> by writer: the objects that hold leases, and their process */
+    /** @var array<string, array{\WeakReference<self>, string, bool, ?\WeakReference<object>}> by writer: the objects that hold leases, their process, whether an event loop resumes what computes there, and its coroutine */
     private static array $holders = [];
 
     public function __construct(
@@ -80,7 +81,8 @@ final class Leases
     private function note(string $key, int $version): void
     {
         $this->held[$key] = $version;
-        self::$holders[$this->writer] = [\WeakReference::create($this), ProcessId::current()];
+        $coroutine = Coroutine::current();
+        self::$holders[$this->writer] = [\WeakReference::create($this), ProcessId::current(), Coroutine::isInLoop(), $coroutine === null ? null : \WeakReference::create($coroutine)];
     }
 
     /** Whether this process is the one that renews a value whose bounded life has ended: it takes the lease. */
@@ -94,21 +96,40 @@ final class Leases
         return isset($this->held[$key]);
     }
 
-    /** Whether this process computes anything, through this object or another. */
+    /** Whether anything is computed, through this object or another, that does not go on while the caller waits. */
     public function holdsAny(): bool
     {
         return self::$holders !== [] && self::here() !== [];
     }
 
-    /** @return array<string, self> by writer: the objects of this process that hold leases; leases taken before a fork are the parent's */
+    /** Whether the key is computed in this process by what goes on while the caller waits. */
+    public static function goesOn(string $key): bool
+    {
+        foreach (self::$holders as $writer => [$reference, $process]) {
+            if ($process === ProcessId::current() && ($reference->get()?->holds($key) ?? false)) {
+                return !isset(self::here()[$writer]);
+            }
+        }
+
+        return false;
+    }
+
+    /**
+     * Leases taken before a fork are the parent's. What the event loop runs goes on while another coroutine waits in it, so that is
+     * like another process.
+     *
+     * @return array<string, self> by writer: the objects of this process that hold leases and do nothing while the caller waits
+     */
     private static function here(): array
     {
         $here = [];
-        foreach (self::$holders as $writer => [$reference, $process]) {
+        $coroutine = Coroutine::current();
+        $waits = Coroutine::mayWait();
+        foreach (self::$holders as $writer => [$reference, $process, $isInLoop, $of]) {
             $leases = $process === ProcessId::current() ? $reference->get() : null;
             if ($leases === null) {
                 unset(self::$holders[$writer]);
-            } else {
+            } elseif (!$waits || !$isInLoop || $of?->get() === $coroutine) {
                 $here[$writer] = $leases;
             }
         }
@@ -180,7 +201,7 @@ final class Leases
     }
 
     /**
-     * Writes into this process's leases that it waits for $key ('': for none any more), so that processes that wait for each
+     * Writes into the caller's leases that it waits for $key ('': for none any more), so that processes that wait for each
      * other can notice it.
      */
     public function waitFor(string $key, int $milliseconds): void

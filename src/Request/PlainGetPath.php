@@ -6,7 +6,7 @@ namespace Larder\Request;
 
 /**
  * Cache::get(), and the properties that it looks at. With the extension get() is in C, and looks at the properties of the
- * copies (see GetPath).
+ * copies (see HitPath).
  */
 trait PlainGetPath
 {
@@ -21,14 +21,19 @@ trait PlainGetPath
 
     public function get(string $key, mixed $default = null): mixed
     {
+        if (\Fiber::getCurrent()) {
+            return $this->getIn($key, $default);
+        }
         // After 512 gets check() looks whether they were such a loop. Not a constant: PHP looks it up at each get in a trait.
-        if (--$this->free < 0
-            && ($this->free === -1 || $this->free <= -512 || \hrtime(true) >= $this->copies->due)) {
+        if (--$this->free < 0 && (($this->free & 511) === 511 || \hrtime(true) >= $this->copies->due)) {
             $this->check();
         }
 
         return $this->values[$key] ?? $this->copies->near?->get($key, $this->copies) ?? $this->lookup($key, $default, isAsked: true);
     }
+
+    /** As get(), in a fiber: each has copies of its own. */
+    abstract protected function getIn(string $key, mixed $default): mixed;
 
     /** Checks the clock: drops expired copies, and once a second asks the journal what others changed. */
     abstract protected function check(): void;

@@ -7,6 +7,7 @@ namespace Larder\Request;
 use Larder\Codec\Entry;
 use Larder\Store\Snapshot;
 use Larder\System\Clock;
+use Larder\System\Coroutine;
 use Larder\System\Fork;
 use Larder\System\Signals;
 
@@ -16,6 +17,9 @@ use Larder\System\Signals;
  * The computing process writes the value and releases the lease in one step, as soon as it has the value. The others
  * poll for both in one read, with growing pauses of at most MAXIMUM_PAUSE. A process that computes one key and waits for
  * another says so in its lease. If waiting would close a circle, it computes the second key itself.
+ *
+ * Fibers of one process wait for one another in the same way if Revolt's event loop runs them, which goes on meanwhile. What
+ * only another fiber's resume() would bring on is not waited for: the second fiber computes the key itself.
  */
 final class Remember
 {
@@ -116,7 +120,7 @@ final class Remember
                     }
                 }
                 do {
-                    Signals::letIn(static fn() => Clock::pause($pause + \random_int(0, $pause >> 2)));
+                    $this->pause($name, $pause + \random_int(0, $pause >> 2));
                     $pause = \min(self::MAXIMUM_PAUSE, $pause * 2);
                     if ($pause === self::MAXIMUM_PAUSE) {
                         // The holder may have failed to release its lease: then the release is a pending invalidation.
@@ -144,6 +148,13 @@ final class Remember
         }
 
         return $this->compute($name, $key, $space, $copies, $begin, $this->leases->holds($name));
+    }
+
+    /** Lets an event loop go on if it runs this, or what computes the key. */
+    private function pause(string $name, int $microseconds): void
+    {
+        $goesOn = Coroutine::isInLoop() || Leases::goesOn($name);
+        Signals::letIn(static fn() => $goesOn ? Coroutine::pause($microseconds) : Clock::pause($microseconds));
     }
 
     /**
@@ -176,6 +187,7 @@ final class Remember
             [, $reference] = $view->history->reference($name);
         }
         $process = Fork::pid();
+        $open = $view->transactions->count;
         $moment = $view->history->watch();
         [$compute, $wrap] = $begin();
         $entry = null;
@@ -192,8 +204,8 @@ final class Remember
             // A child that was forked in the computation: its parent holds the lease, and stores its own value.
             return $value;
         }
-        if ($view->history->isFrozen() && !$space->cacheOnly) {
-            // Meanwhile a database transaction has begun: the value may come from rows that are never committed.
+        if (\max($open, $view->transactions->count) > 0 && !$space->cacheOnly) {
+            // Meanwhile a database transaction was open: the value may come from rows that are never committed.
             $release && $this->leases->giveBack($name);
 
             return $value;

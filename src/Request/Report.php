@@ -19,6 +19,7 @@ final class Report
     {
         $view = $request->view;
         $truth = $request->truth;
+        $counts = $request->counts();
         $first = $copies->lookups + $copies->hits;
         $stats = ['request' => [
             'engine' => 'array',
@@ -32,17 +33,17 @@ final class Report
         ]];
         if ($view->near !== null) {
             $stats['near'] = [
-                'hits' => $copies->hits + $request->reader()->nearHits,
-                'misses' => $request->reader()->nearMisses,
+                'hits' => $copies->hits + $counts['nearHits'],
+                'misses' => $counts['nearMisses'],
                 'writes' => 0,
                 'time' => 0.0,
             ] + ($stored ? $view->near->stats() : []);
         }
         $stats[$request->last] = [
-            'hits' => $truth->hits,
-            'misses' => $truth->misses,
-            'writes' => $truth->writes,
-            'calls' => $truth->calls,
+            'hits' => $counts['hits'],
+            'misses' => $counts['misses'],
+            'writes' => $counts['writes'],
+            'calls' => $counts['calls'],
             'time' => $truth->guard->time / 1e9,
             'errors' => $truth->guard->errors,
         ] + ($stored ? $truth->stats() : []);

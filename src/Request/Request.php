@@ -7,6 +7,7 @@ namespace Larder\Request;
 use Larder\Codec\Codec;
 use Larder\Codec\EntrySigner;
 use Larder\Near\Near;
+use Larder\System\Coroutine;
 use Larder\System\Fork;
 use Larder\System\Signals;
 
@@ -37,6 +38,12 @@ final class Request
     /** @var array<int, \WeakReference<self>> the objects whose request ends with PHP's */
     private static array $open = [];
 
+    /** @var ?\WeakMap<object, self> what each other coroutine sees, as long as that runs: its view, copies, fills, intents, leases, transaction */
+    private ?\WeakMap $others = null;
+
+    /** @var array<string, int> what coroutines that have ended did: see counts() */
+    private array $past = [];
+
     /** Calls of the truth tier when the request ended last. */
     private int $ended = 0;
     private static bool $registered = false;
@@ -45,6 +52,7 @@ final class Request
      * @param int     $lease milliseconds that a computation may take
      * @param bool    $lazy  see View
      * @param ?string $local see Cache::local()
+     * @param ?\WeakReference<self> $main the main program's, if this is another coroutine's
      */
     public function __construct(
         public readonly Truth $truth,
@@ -55,12 +63,14 @@ final class Request
         private readonly int $lease,
         /** Which tier the truth is: near, disk or far. */
         public readonly string $last,
-        bool $lazy = false,
+        private readonly bool $lazy = false,
         public readonly ?string $local = null,
+        public readonly ?\WeakReference $main = null,
+        OpenTransactions $transactions = new OpenTransactions(),
     ) {
         $this->forks = Fork::isPossible();
         $this->process = $this->forks ? Fork::pid() : 0;
-        $this->view = new View($truth, $near, $lazy);
+        $this->view = new View($truth, $near, $lazy, $transactions);
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
@@ -68,12 +78,84 @@ final class Request
     {
         $this->finish();
         unset(self::$open[\spl_object_id($this)]);
+        $main = $this->main?->get();
+        if ($main !== null) {
+            $main->past = self::sum($main->past, $this->counts());
+        }
     }
 
     /** @return array{dropped: int, bounded: int, refused: int} what the table of conflicts decided */
     public function conflicts(): array
     {
-        return ['dropped' => $this->writes->dropped ?? 0, 'bounded' => $this->writes->bounded ?? 0, 'refused' => $this->writes->refused ?? 0];
+        $counts = $this->counts();
+
+        return ['dropped' => $counts['dropped'] ?? 0, 'bounded' => $counts['bounded'] ?? 0, 'refused' => $counts['refused'] ?? 0];
+    }
+
+    /** @return array<string, int> what all coroutines did: with the truth tier and the near tier, and what the table of conflicts decided */
+    public function counts(): array
+    {
+        $sum = self::sum([
+            'hits' => $this->truth->hits,
+            'misses' => $this->truth->misses,
+            'writes' => $this->truth->writes,
+            'calls' => $this->truth->calls,
+            'nearHits' => $this->reader->nearHits ?? 0,
+            'nearMisses' => $this->reader->nearMisses ?? 0,
+            'dropped' => $this->writes->dropped ?? 0,
+            'bounded' => $this->writes->bounded ?? 0,
+            'refused' => $this->writes->refused ?? 0,
+        ], $this->past);
+        foreach ($this->others ?? [] as $other) {
+            $sum = self::sum($sum, $other->counts());
+        }
+
+        return $sum;
+    }
+
+    /**
+     * @param array<string, int> $one
+     * @param array<string, int> $other
+     *
+     * @return array<string, int>
+     */
+    private static function sum(array $one, array $other): array
+    {
+        foreach ($other as $name => $count) {
+            $one[$name] = ($one[$name] ?? 0) + $count;
+        }
+
+        return $one;
+    }
+
+    /** What the coroutine sees: a request of its own, whose view begins with its first call. It ends with the coroutine. */
+    public function of(object $coroutine): self
+    {
+        $this->others ??= new \WeakMap();
+
+        return $this->others[$coroutine] ??= $this->beside();
+    }
+
+    private function beside(): self
+    {
+        $other = new self(
+            $this->truth->apart(),
+            $this->near,
+            $this->signer,
+            $this->codec,
+            $this->lease,
+            $this->last,
+            $this->lazy,
+            $this->local,
+            \WeakReference::create($this),
+            $this->view->transactions,
+        );
+        // Where the first read begins the view, the application asks the cache before its database.
+        if ($other->view->isBegun) {
+            $other->view->history->beginBefore($this->view->history->epoch, $this->view->history->start);
+        }
+
+        return $other;
     }
 
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
@@ -168,10 +250,9 @@ final class Request
     }
 
     /** Called by a get whose time has come: see View::$due. */
-    public function check(Space $space, int $now): void
+    public function check(int $now): void
     {
         $this->noticeFork();
-        $space->cacheOnly || $this->transaction?->check();
         if ($now >= $this->view->renewal) {
             $this->renew();
         }
@@ -180,7 +261,6 @@ final class Request
     public function begin(): void
     {
         $writes = $this->writes();
-        $this->transaction?->check();
         $this->transaction ??= new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
         $this->transaction->begin();
     }
@@ -188,7 +268,6 @@ final class Request
     public function rollBackTo(): void
     {
         $this->noticeFork();
-        $this->transaction?->check();
         $this->transaction?->rollBackTo();
     }
 
@@ -196,13 +275,6 @@ final class Request
     public function end(bool $committed): bool
     {
         $this->noticeFork();
-        $this->transaction?->check();
-
-        return $this->close($committed);
-    }
-
-    private function close(bool $committed): bool
-    {
         $transaction = $this->transaction;
         if ($transaction === null) {
             return true;
@@ -243,6 +315,9 @@ final class Request
         if (($this->writes !== null && $this->writes->pending !== []) || $leases !== []) {
             $this->fills()->commit($leases);
         }
+        foreach ($this->others ?? [] as $coroutine => $other) {
+            Coroutine::hasEnded($coroutine) && $other->finish();
+        }
     }
 
     /** Begins a new request in the same process: the application holds nothing that it read before. */
@@ -257,11 +332,15 @@ final class Request
         $this->view->begin();
     }
 
-    /** For every request that this process has open. */
+    /** For every request of the calling coroutine's. */
     public static function refreshAll(): void
     {
+        $coroutine = Coroutine::current();
         foreach (self::$open as $reference) {
-            $reference->get()?->refresh();
+            $request = $reference->get();
+            if ($request?->main === null) {
+                ($coroutine === null ? $request : $request?->others[$coroutine] ?? null)?->refresh();
+            }
         }
     }
 
@@ -274,7 +353,7 @@ final class Request
         $held = Signals::hold();
         while ($this->transaction !== null) {
             // The database rolls back a transaction that ends without COMMIT.
-            $this->close(false);
+            $this->end(false);
         }
         $this->commit();
         $this->intents?->end();

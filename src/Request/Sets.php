@@ -254,7 +254,8 @@ final class Sets
             if ($conflict->kind === Entry::MADE) {
                 $this->view->renew();
                 $history = $this->view->history;
-                if ($history->seen >= $conflict->position && !$history->changed($conflict->guard, $history->reference($key)[1])) {
+                $reference = $history->reference($key)[1];
+                if ($history->seen >= $conflict->position && $history->knows($reference) && !$history->changed($conflict->guard, $reference)) {
                     // A marker that was only made anew changes nothing.
                     return $before;
                 }

@@ -38,9 +38,6 @@ final class Transaction
     /** hrtime() at which this process renews its intents. */
     private int $due;
 
-    /** @var ?\WeakReference<\Fiber<mixed, mixed, mixed, mixed>> the fiber that began it; null: the main program */
-    private ?\WeakReference $fiber;
-
     public function __construct(
         private readonly View $view,
         private readonly Writes $writes,
@@ -49,32 +46,6 @@ final class Transaction
         private readonly Intents $standing,
     ) {
         $this->due = \hrtime(true) + self::RENEWAL;
-        $this->adopt(\Fiber::getCurrent());
-    }
-
-    /** @param ?\Fiber<mixed, mixed, mixed, mixed> $fiber */
-    private function adopt(?\Fiber $fiber): void
-    {
-        $this->fiber = $fiber === null ? null : \WeakReference::create($fiber);
-    }
-
-    /**
-     * Refuses a call by another fiber than the one that began this transaction. If that one has ended, the transaction is the
-     * caller's, so that somebody can end it.
-     *
-     * @throws AnothersTransaction
-     */
-    public function check(): void
-    {
-        $caller = \Fiber::getCurrent();
-        $owner = $this->fiber?->get();
-        if ($caller === $owner && ($owner !== null || $this->fiber === null)) {
-            return;
-        }
-        if ($this->fiber === null || ($owner !== null && !$owner->isTerminated())) {
-            throw AnothersTransaction::open();
-        }
-        $this->adopt($caller);
     }
 
     public function begin(): void
@@ -82,6 +53,7 @@ final class Transaction
         if ($this->depth++ === 0) {
             // Every later read counts as made now: until its end the transaction may show the rows of now.
             $this->view->history->freeze();
+            $this->view->transactions->count++;
             $this->view->schedule();
         }
     }
@@ -166,6 +138,7 @@ final class Transaction
             return null;
         }
         $this->view->history->thaw();
+        $this->view->transactions->count--;
         $this->view->schedule();
         $done = true;
         foreach ($this->changes as $key => [$space, $entry]) {
@@ -225,6 +198,7 @@ final class Transaction
     {
         $this->rollBackTo();
         $this->view->history->thaw();
+        $this->view->transactions->count--;
         $this->view->schedule();
     }
 

@@ -103,6 +103,7 @@ final class View
         public readonly Truth $truth,
         public readonly ?Near $near,
         private readonly bool $lazy = false,
+        public readonly OpenTransactions $transactions = new OpenTransactions(),
     ) {
         $this->history = new History();
         $this->writer = $truth->writer;
@@ -118,7 +119,7 @@ final class View
         $this->schedule();
     }
 
-    /** In a transaction each get looks whether it is of the fiber that has it open. */
+    /** In a transaction each get looks whether it is a forked child's. */
     public function schedule(): void
     {
         $this->due = $this->history->isFrozen() ? 0 : $this->renewal;

@@ -143,6 +143,8 @@ final class Program
                 unset($fibers[$i]);
             }
         }
+        unset($fibers);
+        $this->steps->learn();
     }
 
     /**
@@ -195,7 +197,7 @@ final class Program
         $this->steps->set($item, $versions);
     }
 
-    /** Without a pause: of two sets by fibers of one request the last one wins. */
+    /** Without a pause: see atOnce(). */
     private function writeAndSetAtOnce(Item $item): void
     {
         $this->steps->write(self::row($item));

@@ -7,6 +7,7 @@ namespace Larder\Tests\Coherence;
 use Larder\Cache;
 use Larder\Request\History;
 use Larder\Request\Space;
+use Larder\System\Coroutine;
 
 /** The calls that a program is made of, each written into the diary. */
 final class Steps
@@ -232,6 +233,13 @@ final class Steps
         $this->calls++;
     }
 
+    /** For the checker what fibers change is of this request; for the cache each of them is another request. */
+    public function learn(): void
+    {
+        $this->door->cache->learn();
+        $this->calls++;
+    }
+
     /** @param list<int> $rows that the transaction will write */
     public function begin(array $rows): void
     {
@@ -306,7 +314,8 @@ final class Steps
         $text = $item->textOf($value);
         // Whether the request knows that the value has a bounded life: nothing computed from it is stored. Nor is it where a call
         // in the middle of the get has learned of a new epoch, which counts as a change of everything.
-        $history = $this->door->tiers->view->history;
+        $coroutine = Coroutine::current();
+        $history = ($coroutine === null ? $this->door->tiers : $this->door->tiers->of($coroutine))->view->history;
         $key = $this->space($item->groups)[1]->key($item->name());
         [$how, $position] = $history->reference($key);
         $isBounded = $how === History::UNSURE || $history->limit($key, $position) === -1;

@@ -33,6 +33,15 @@ function compute(): string
     return 'computed';
 }
 
+/** Stands for FrankenPHP's: two requests, and then the worker ends. */
+function frankenphp_handle_request(callable $handle): bool
+{
+    static $left = 2;
+    $handle();
+
+    return --$left > 0;
+}
+
 $cache = Cache::open();
 $simple = new SimpleCache($cache);
 $pool = new CacheItemPool($cache);

@@ -81,7 +81,7 @@ final class Client
         // Loaded before: the user may not be able to read the code.
         $become = $user === null ? '' : <<<PHP
             foreach (new RegexIterator(new RecursiveIteratorIterator(new RecursiveDirectoryIterator(dirname((new ReflectionClass(Larder\Cache::class))->getFileName()))), '~(?<!Console)/[A-Z]\\w+\.php$~') as \$file) {
-                preg_match('~/(Console/|Bridge/|Request/GetPath\.php)~', (string) \$file) || require_once \$file;
+                preg_match('~/(Console/|Bridge/|Request/HitPath\.php)~', (string) \$file) || require_once \$file;
             }
             posix_setgid($user);
             posix_setuid($user);

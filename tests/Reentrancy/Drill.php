@@ -403,9 +403,15 @@ final class Drill
                 $this->cache->fill($key, $value);
             }
         });
+        // A call in the middle of it would be of its request, whose changes this one learns of a second later.
+        [$busy, $this->busy] = [$this->busy, true];
         $fiber->start();
+        $this->busy = $busy;
         $this->meanwhile($key, $change);
+        $this->busy = true;
         $fiber->isTerminated() || $fiber->resume();
+        unset($fiber);
+        $this->busy = $busy;
         $this->model->undo();
         $this->model->end(true);
         $this->model->maybeLost($key);

@@ -233,10 +233,10 @@ abstract class Hits extends TestCase
     {
         $code = <<<'PHP'
             $method = new ReflectionMethod(Larder\Cache::class, 'get');
-            $interface = new ReflectionClass(Larder\Request\GetPath::class);
+            $interface = new ReflectionClass(Larder\Request\HitPath::class);
             $declared = static fn(ReflectionMethod $method): array => [(string) $method->getReturnType(), array_map(strval(...), $method->getParameters()), $method->isPublic()];
             echo json_encode([
-                [$method->isInternal(), $interface->isInternal(), Larder\Request\GetPath::RUN],
+                [$method->isInternal(), $interface->isInternal(), Larder\Request\HitPath::RUN],
                 [$method->class, $declared($method), $declared($interface->getMethod('get')), array_keys($interface->getConstants())],
             ]), "\n";
             PHP;

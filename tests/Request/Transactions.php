@@ -359,7 +359,10 @@ abstract class Transactions extends TestCase
         $seen = $this->inProcesses(1, static function () use ($cache): array {
             $seen = [$cache->get('k'), $cache->get('f'), $cache->remember('r', static fn(): string => 'of the child')];
             // A fiber's own may be the parent's only.
-            (new \Fiber(static fn(): bool => $cache->set('s', 'of the child')))->start();
+            (new \Fiber(static function () use ($cache): void {
+                $cache->refresh();
+                $cache->set('s', 'of the child');
+            }))->start();
             $cache->commit();
 
             return $seen;

@@ -13,7 +13,7 @@ namespace Larder\Request;
  * An interface, and not a parent: of a class that extends one in C, PHP makes no lazy objects (ReflectionClass::newLazyProxy()),
  * as frameworks do of their services. Nor a trait in C: with one, PHP 8.2 does not preload (preload_fix_trait_op_array()).
  */
-interface GetPath
+interface HitPath
 {
     /**
      * Each get checks the clock. Only in a loop that does nothing else but get (Cache::check()), does one get in RUN + 1
