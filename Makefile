@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge
+.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -46,13 +46,13 @@ demo: setup ## show what Larder does, on real engines, in under two minutes
 	@$(PHP) demo/run.php
 
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: three for each core)
-	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web $(ARGS)
+	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
 
 test-slow: setup ## run what takes a processor for seconds: models, the C core by itself, kills at every step, the laboratory's subjects
-	@bin/in-memory $(RUN_TESTS) --group slow --exclude-group long $(ARGS)
+	@bin/in-memory $(RUN_TESTS) --group slow --exclude-group long --exclude-group bridge $(ARGS)
 
 test-long: setup ## run all of these, and the long ones, which take minutes each
-	$(PHPUNIT) --exclude-group wordpress --exclude-group web $(ARGS)
+	$(PHPUNIT) --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
 
 test-web: setup ## test the page cache behind real web servers: nginx, Apache, Varnish, php-fpm
 	@bin/setup web
@@ -136,10 +136,15 @@ frameworks: build/frameworks/autoload.php ## fetch Symfony and Laravel, for the 
 
 build/frameworks/autoload.php: tests/Bridge/composer.json
 	@composer update --working-dir=tests/Bridge --no-progress --prefer-dist --no-scripts --quiet
+	@chmod -R a+rX build/frameworks
 	@touch $@
 
-test-bridge: setup frameworks ## test the queue behind Symfony Messenger and Laravel
-	$(PHPUNIT) --filter '/^Larder.Tests.Bridge./' $(ARGS)
+test-bridge: setup frameworks ## test Larder in Symfony and Laravel, each of the newest release that this PHP can run (with LONG=1 what takes minutes, too)
+	$(PHPUNIT) --group bridge --exclude-group $(if $(LONG),none,long) $(ARGS)
+
+test-bridge-debian: setup ## the same on Debian 13: Symfony 8 and Laravel 13, with PHP 8.4
+	@bin/setup debian
+	@bin/in-debian trixie make test-bridge LONG='$(LONG)' ARGS='$(ARGS)'
 
 plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
 	@wordpress/build

@@ -567,6 +567,32 @@ final class Cache implements HitPath
     }
 
     /**
+     * Gives a value another time to live, from now on; atomic across processes and servers. Value, soft expiry and tags stay.
+     *
+     * @param int|\DateInterval $ttl seconds; 0: no expiry; negative: already expired, so the key is deleted
+     *
+     * @return bool false: the key has no value, or the truth tier is down
+     *
+     * @throws InvalidKey|InvalidInterval
+     */
+    public function touch(string $key, int|\DateInterval $ttl): bool
+    {
+        if (($here = $this->here()) !== null) {
+            return $here->touch($key, $ttl);
+        }
+        $ttl = $this->seconds($ttl, 0);
+        if ($ttl < 0) {
+            return $this->has($key) && $this->delete($key);
+        }
+        $held = Signals::hold();
+        $swaps = $this->request->swaps();
+        $this->copies->drop($key);
+        $truth = $this->request->truth;
+
+        return $swaps->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl)) !== null;
+    }
+
+    /**
      * Drops this request's copies of these keys; without keys, of this whole space and the groups in it. The next get
      * reads from the tiers below. Nothing changes for other requests, and writes are judged as before.
      */
@@ -657,8 +683,9 @@ final class Cache implements HitPath
      * that was set or filled inside is dropped and the exception passes on. If the process dies before the end, no old
      * value is served.
      *
-     * It is the calling fiber's: what other fibers do meanwhile is not in it. A transaction inside another joins the outermost one, on whichever group it is called; if it throws, what was changed inside it is dropped. Fills made inside stay in this request. Cache-only spaces, and add(), replace(),
-     * increment(), decrement() and update(), act at once.
+     * It is the calling fiber's: what other fibers do meanwhile is not in it. A transaction inside another joins the
+     * outermost one, on whichever group it is called; if it throws, what was changed inside it is dropped. Fills made inside
+     * stay in this request. Cache-only spaces, and add(), replace(), increment(), decrement(), update() and touch(), act at once.
      *
      * @template T
      *

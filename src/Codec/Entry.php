@@ -261,6 +261,12 @@ final class Entry
         return new self($payload, $this->created, $this->expiry, $this->soft, $this->sure, $this->tags);
     }
 
+    /** @param int $ttl seconds from now; 0: no expiry */
+    public function lasting(int $now, int $ttl): self
+    {
+        return new self($this->payload, $this->created, $ttl === 0 ? 0 : self::after($now, $ttl), $this->soft, $this->sure, $this->tags);
+    }
+
     /** The earliest of its expiry, soft expiry and end of bounded life; 0: it has none of them. */
     public function until(): int
     {

@@ -44,9 +44,16 @@ interface Engine
     public function fence(string $name, string $owner): ?int;
 
     /**
-     * Releases every lock.
+     * @return ?string who holds it now; null: nobody
      *
      * @throws LockFailure
      */
-    public function clear(): void;
+    public function owner(string $name): ?string;
+
+    /**
+     * Releases every lock whose name begins so.
+     *
+     * @throws LockFailure
+     */
+    public function clear(string $prefix): void;
 }

@@ -57,17 +57,7 @@ final class Locks
      */
     public function acquire(string $name, float $ttl = 30.0): ?Lock
     {
-        $life = self::milliseconds($ttl);
-        $owner = \bin2hex(\random_bytes(16));
-        $process = ProcessId::current();
-        $start = \hrtime(true);
-        $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
-        if ($fence !== null && \hrtime(true) - $start >= $life * 1_000_000 && $this->engine->fence($name, $owner) === null) {
-            // It took longer than the lock lives.
-            return null;
-        }
-
-        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
+        return $this->grant($name, \bin2hex(\random_bytes(16)), self::milliseconds($ttl), ProcessId::current());
     }
 
     /**
@@ -128,13 +118,43 @@ final class Locks
     }
 
     /**
-     * Releases every lock, whoever holds it.
+     * Takes the lock under an owner's text that the caller has chosen, for any process that knows it: see held(). It ends by
+     * release() or at its end, and not with this process.
+     *
+     * @param string $owner letters, digits and the characters "-", "_", ".", "~" and "%"
+     *
+     * @return ?Lock null: somebody holds it, this owner too, or `replicas` were not reached, or it took longer than $ttl
+     *
+     * @throws LockFailure
+     * @throws \InvalidArgumentException
+     */
+    public function acquireAs(string $name, string $owner, float $ttl): ?Lock
+    {
+        if (\preg_match('/^[\w.~%-]*$/D', $owner) !== 1) {
+            throw new \InvalidArgumentException('An owner\'s text has letters, digits, "-", "_", ".", "~" and "%" only. Encode what it may have besides by rawurlencode().');
+        }
+
+        return $this->grant($name, $owner, self::milliseconds($ttl), '');
+    }
+
+    /**
+     * @return ?string the text of the owner who holds the lock now; null: nobody
      *
      * @throws LockFailure
      */
-    public function clear(): void
+    public function owner(string $name): ?string
     {
-        $this->engine->clear();
+        return $this->engine->owner(self::name($name));
+    }
+
+    /**
+     * Releases every lock whose name begins so, whoever holds it.
+     *
+     * @throws LockFailure
+     */
+    public function clear(string $prefix = ''): void
+    {
+        $this->engine->clear($prefix);
     }
 
     /** @internal */
@@ -144,6 +164,18 @@ final class Locks
 
         return $milliseconds >= 1.0 && $milliseconds <= self::LONGEST ? (int) $milliseconds
             : throw new \InvalidArgumentException('A lock lives for a thousandth of a second to a year. Write its life in seconds, for example 30.');
+    }
+
+    private function grant(string $name, string $owner, int $life, string $process): ?Lock
+    {
+        $start = \hrtime(true);
+        $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
+        if ($fence !== null && \hrtime(true) - $start >= $life * 1_000_000 && $this->engine->fence($name, $owner) === null) {
+            // It took longer than the lock lives.
+            return null;
+        }
+
+        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
     }
 
     private static function name(string $name): string

@@ -31,6 +31,9 @@ final class RedisEngine implements Engine
         return tonumber(string.sub(there, #ARGV[1] + 2))
         LUA;
 
+    /** KEYS: lock. A bulk string in any case: phpredis takes a null for an error. */
+    private const OWNER = "return redis.call('GET', KEYS[1]) or ''";
+
     public function __construct(private readonly Shards $shards) {}
 
     public function acquire(string $name, string $owner, int $life, string $process): ?int
@@ -70,12 +73,20 @@ final class RedisEngine implements Engine
         return $this->run($name, self::HELD, $owner, '') ?: null;
     }
 
-    public function clear(): void
+    public function owner(string $name): ?string
+    {
+        $tag = Shards::tag($name);
+        $there = $this->shards->script($tag, self::OWNER, [self::LOCK . "$tag:$name"]);
+
+        return \is_string($there) && $there !== '' ? \substr($there, 0, (int) \strrpos($there, ' ')) : null;
+    }
+
+    public function clear(string $prefix): void
     {
         foreach ($this->shards->tags() as $tag => $pattern) {
             $cursor = '0';
             do {
-                [$cursor, $names] = $this->shards->scan($tag, $cursor, self::LOCK . "$pattern:*");
+                [$cursor, $names] = $this->shards->scan($tag, $cursor, self::LOCK . "$pattern:" . \addcslashes($prefix, '*?[]\\') . '*');
                 $names === [] || $this->shards->call($tag, ['UNLINK', ...$names]);
             } while ($cursor !== '0');
         }

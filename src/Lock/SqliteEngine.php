@@ -88,9 +88,14 @@ final class SqliteEngine implements Engine
         });
     }
 
-    public function clear(): void
+    public function owner(string $name): ?string
     {
-        $this->transaction(static fn(SqliteConnection $connection): array => $connection->named('DELETE FROM lock'));
+        return $this->attempt(fn(): ?string => $this->holder($this->database->connection(), $name)[0] ?? null);
+    }
+
+    public function clear(string $prefix): void
+    {
+        $this->transaction(static fn(SqliteConnection $connection): array => $connection->named('DELETE FROM lock WHERE substr(name, 1, :length) = :b_prefix', ['length' => \strlen($prefix), 'b_prefix' => $prefix]));
     }
 
     /** @return ?array{string, int} owner and fencing number; null: nobody holds it */

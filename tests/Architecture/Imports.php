@@ -47,13 +47,13 @@ final class Imports
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
         'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         'Bridge\Symfony' => ['Config', 'Queue'],
-        'Bridge\Laravel' => ['Queue'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
         'Console\Queue' => ['Queue', 'Console\Support'],
         'Console' => ['System', 'Codec', 'Request', 'Config', '', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm', 'Console\Queue'],
+        'Bridge\Laravel' => ['System', 'Config', 'Request', 'Lock', 'Session', '', 'Queue', 'Console'],
     ];
 
     /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */

@@ -10,15 +10,19 @@ use PHPUnit\Framework\TestCase;
 /** Symfony's and Laravel's own classes, where `make frameworks` has put them. */
 final class Frameworks
 {
+    private const LOADER = __DIR__ . '/../../build/frameworks/autoload.php';
+
     /** Skips the test where they are not there. */
+    public static function demand(): void
+    {
+        \is_file(self::LOADER) || TestCase::markTestSkipped('No frameworks: make frameworks fetches them.');
+    }
+
+    /** Loads them into this process. */
     public static function load(): void
     {
-        $file = \dirname(__DIR__, 2) . '/build/frameworks/autoload.php';
-        if (!\is_file($file)) {
-            TestCase::markTestSkipped('No frameworks: make frameworks fetches them.');
-        }
-        require_once __DIR__ . '/polyfill.php';
-        $loader = require_once $file;
+        self::demand();
+        $loader = require_once self::LOADER;
         if ($loader instanceof ClassLoader) {
             // After the project's own: only what that has not comes from there.
             $loader->unregister();

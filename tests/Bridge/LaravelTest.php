@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Bridge;
 
 use Illuminate\Bus\Dispatcher as Bus;
+use Illuminate\Config\Repository;
 use Illuminate\Container\Container;
 use Illuminate\Contracts\Bus\Dispatcher as BusContract;
 use Illuminate\Contracts\Debug\ExceptionHandler;
@@ -14,14 +15,17 @@ use Illuminate\Queue\Capsule\Manager;
 use Illuminate\Queue\Events\JobFailed;
 use Illuminate\Queue\Worker;
 use Illuminate\Queue\WorkerOptions;
+use Illuminate\Support\Facades\Facade;
 use Larder\Bridge\Laravel\LarderQueue;
 use Larder\Bridge\Laravel\LarderServiceProvider;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** The connection, under Laravel's own manager, worker and bus. */
 #[CoversNothing]
+#[Group('bridge')]
 final class LaravelTest extends TestCase
 {
     private TemporaryDirectory $root;
@@ -41,7 +45,9 @@ final class LaravelTest extends TestCase
         LaravelNote::$handled = [];
         $container = new Container();
         Container::setInstance($container);
+        Facade::setFacadeApplication($container);
         $container->instance(\Illuminate\Contracts\Container\Container::class, $container);
+        $container->instance('config', new Repository());
         $events = new Events($container);
         $container->instance('events', $events);
         $container->instance(EventsContract::class, $events);
@@ -66,7 +72,10 @@ final class LaravelTest extends TestCase
     protected function tearDown(): void
     {
         // Without Laravel there is none.
-        isset($this->queues) && Container::setInstance(null);
+        if (isset($this->queues)) {
+            Container::setInstance(null);
+            Facade::setFacadeApplication(null);
+        }
     }
 
     public function testLaravelsWorkerHandlesJobs(): void

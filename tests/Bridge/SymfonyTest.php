@@ -9,6 +9,7 @@ use Larder\Bridge\Symfony\LarderTransportFactory;
 use Larder\Queue\Queue;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\DependencyInjection\Container;
 use Symfony\Component\EventDispatcher\EventDispatcher;
@@ -28,6 +29,7 @@ use Symfony\Component\Messenger\Worker;
 
 /** The transport, under Messenger's own worker, bus and listeners. */
 #[CoversNothing]
+#[Group('bridge')]
 final class SymfonyTest extends TestCase
 {
     private TemporaryDirectory $root;

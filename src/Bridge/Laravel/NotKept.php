@@ -1,0 +1,17 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Bridge\Laravel;
+
+/** Ends a computation whose value is not to be stored: the lease goes to the next one. It never leaves this folder. */
+final class NotKept extends \RuntimeException
+{
+    public function __construct(
+        public readonly mixed $value,
+        /** Whether it is the old value, and somebody has to compute another one later. */
+        public readonly bool $isStale = false,
+    ) {
+        parent::__construct('A value is not stored.');
+    }
+}

@@ -1,0 +1,176 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Bridge\Laravel;
+
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\RedisServer;
+use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
+use PHPUnit\Framework\TestCase;
+
+/** A whole application in which Larder is installed, and nothing said of it but CACHE_STORE=larder. */
+#[CoversNothing]
+#[Group('bridge')]
+final class ApplicationTest extends TestCase
+{
+    public function testCacheStoreIsAllThatIsNeeded(): void
+    {
+        $site = new Site();
+        self::assertSame([0, '["Larder\\\\Bridge\\\\Laravel\\\\LarderRepository","v"]'], Site::end($site->run('echo json_encode([cache()->store()::class, cache()->remember("k", 60, fn () => "v")]);')));
+        self::assertSame([0, '"v"'], Site::end($site->run('echo json_encode(cache()->get("k"));')), 'another process');
+        $directory = $site->directory->file('storage/framework/cache/larder');
+        self::assertSame(0o700, \fileperms($directory) & 0o777);
+        self::assertSame(0, $site->artisan('cache:clear')[0]);
+        self::assertSame([0, 'null'], Site::end($site->run('echo json_encode(cache()->get("k"));')));
+        self::assertSame(0, $site->artisan('config:cache')[0]);
+        self::assertSame([0, '"w"'], Site::end($site->run('echo json_encode(cache()->rememberForever("k", fn () => "w"));')));
+        self::assertSame(['.', '..', 'larder'], \scandir(\dirname($directory)));
+    }
+
+    public function testOneVariableNamesAServer(): void
+    {
+        RedisServer::demand();
+        $server = new RedisServer();
+        $site = new Site(['CACHE_STORE' => 'larder', 'SESSION_DRIVER' => 'larder', 'LARDER_DSN' => "redis://$server->socket"]);
+        self::assertSame([0, '[true,true,"s"]'], Site::end($site->run('$s = session(); $s->start(); $s->put("k", "s"); $s->save(); $t = session()->driver(); $t->setId($s->getId()); $t->start(); echo json_encode([cache()->put("k", "v"), cache()->lock("l", 9)->get(), $t->get("k")]);')));
+        $keys = $server->command('KEYS', '*');
+        \assert(\is_array($keys));
+        self::assertNotSame([], \preg_grep('/^larder:lock:/', $keys));
+        self::assertNotSame([], \preg_grep('/session/', $keys));
+        self::assertSame(['.', '..'], \scandir($site->directory->file('storage/framework/cache')));
+    }
+
+    public function testMemcachedKeepsNoLocksAndNoSessions(): void
+    {
+        $site = new Site(['CACHE_STORE' => 'larder', 'LARDER_DSN' => 'memcached://127.0.0.1:1']);
+        [$status, $text] = Site::end($site->run('try { cache()->lock("k")->get(); } catch (Throwable $e) { echo $e->getMessage(); }'));
+        self::assertSame(0, $status, $text);
+        self::assertStringContainsString("LARDER_DSN names Memcached, which may forget, and locks must not be forgotten. Name another place in config/larder.php, as 'locks' => 'redis://", $text);
+        $site->directory->write('config/larder.php', '<?php return ["locks" => "sqlite://" . storage_path("locks")];');
+        self::assertStringStartsWith('[true,false]', Site::end($site->run('echo json_encode([cache()->lock("k")->get(), cache()->lock("k")->get()]);'))[1]);
+    }
+
+    public function testTheCommandsWorkOnTheApplicationsCache(): void
+    {
+        $site = new Site();
+        self::assertSame(0, Site::end($site->run('cache()->tags("people")->put("Ada", 1, 600); cache()->put("k", 1, 600);'))[0]);
+        [$status, $text] = $site->artisan('larder:doctor', '--json');
+        self::assertSame(0, $status, $text);
+        self::assertStringContainsString('storage/framework/cache/larder', $text);
+        [$status, $text] = $site->artisan('larder:why', 'k');
+        self::assertSame(0, $status, $text);
+        self::assertStringContainsString('disk (sqlite)', $text);
+        self::assertSame(1, $site->artisan('larder:why', 'missing')[0]);
+        [$status, $text] = $site->artisan('larder:top', '--once', '--json');
+        self::assertSame(0, $status, $text);
+        self::assertStringContainsString('"entries":2', \str_replace(' ', '', $text));
+        [$status, $text] = $site->artisan('about', '--only=larder', '--json');
+        self::assertSame(0, $status, $text);
+        self::assertStringContainsString('framework\/cache\/larder', $text);
+        self::assertSame(2, $site->artisan('larder:why', 'k', '--dsn=nonsense')[0]);
+    }
+
+    public function testItsConfigurationCanBePublished(): void
+    {
+        $site = new Site();
+        self::assertSame(0, $site->artisan('vendor:publish', '--tag=larder-config')[0]);
+        self::assertFileEquals(\dirname(__DIR__, 3) . '/config/larder.php', $site->directory->file('config/larder.php'));
+        $site->directory->write('config/larder.php', '<?php return ["dsn" => "sqlite://" . storage_path("elsewhere"), "options" => ["budget" => "1M"]];');
+        self::assertSame([0, '[1048576]'], Site::end($site->run('$s = Larder\Bridge\Laravel\Settings::of($app)->cache(); echo json_encode([Larder\Config\Options::from($s)->budget]); cache()->put("k", 1);')));
+        self::assertFileExists($site->directory->file('storage/elsewhere/larder.db'));
+    }
+
+    public function testAnotherUsersArtisanGetsOneLineWithTheCommandToType(): void
+    {
+        $this->demandUsers();
+        $site = new Site();
+        $this->giveTo('www-data', $site);
+        // Before the web has asked for anything, and afterwards.
+        foreach ([0, 1] as $_) {
+            [$status, $text] = $site->artisan('cache:clear');
+            self::assertNotSame(0, $status);
+            self::assertStringContainsString('belongs to www-data, and this process runs as root. Type instead: sudo -u www-data php artisan cache:clear', (string) \preg_replace('/\s+/', ' ', $text));
+            self::assertSame([0, '"v"'], Site::end($site->runAs('www-data', 'echo json_encode(cache()->rememberForever("k", fn () => "v"));')));
+        }
+        [$status, $text] = $site->artisanAs('nobody', 'cache:clear');
+        self::assertNotSame(0, $status);
+        self::assertStringContainsString('sudo -u www-data php artisan cache:clear', (string) \preg_replace('/\s+/', ' ', $text));
+        self::assertSame(0, $site->artisanAs('www-data', 'cache:clear')[0]);
+        self::assertSame([0, 'null'], Site::end($site->runAs('www-data', 'echo json_encode(cache()->get("k"));')));
+        self::assertSame(0, $site->artisan('larder:doctor')[0], 'root becomes the web\'s user there');
+    }
+
+    /** The group may write: as where a deployer owns the files. */
+    public function testAStorageThatAGroupMayWriteTo(): void
+    {
+        $this->demandUsers();
+        $site = new Site(mode: 0o775);
+        $this->giveTo('nobody', $site);
+        \exec('chgrp -R www-data ' . \escapeshellarg($site->directory->path));
+        self::assertSame([0, '"v"'], Site::end($site->runAs('www-data', 'echo json_encode(cache()->rememberForever("k", fn () => "v"));')));
+        $directory = $site->directory->file('storage/framework/cache/larder');
+        self::assertSame(0o700, \fileperms($directory) & 0o777);
+        self::assertSame('www-data', \posix_getpwuid((int) \fileowner($directory))['name'] ?? null);
+        [$status, $text] = $site->artisanAs('nobody', 'cache:clear');
+        self::assertNotSame(0, $status);
+        self::assertStringContainsString('sudo -u www-data php artisan cache:clear', (string) \preg_replace('/\s+/', ' ', $text));
+    }
+
+    /** Everybody may write: another could put a directory of his own in its place. */
+    public function testAStorageThatEverybodyMayWriteToIsRefusedInOneLineWithTheFix(): void
+    {
+        $this->demandUsers();
+        $site = new Site(mode: 0o777);
+        $this->giveTo('www-data', $site);
+        [$status, $text] = Site::end($site->runAs('www-data', 'try { cache()->get("k"); } catch (Throwable $e) { echo $e->getMessage(); }'));
+        self::assertSame(0, $status, $text);
+        self::assertSame(1, \preg_match('/where everybody can write.* To fix it, type: (chmod -R o-w (\S+))$/', $text, $match), $text);
+        self::assertSame((string) \realpath($site->directory->file('storage')), \realpath($match[2]));
+        \exec($match[1]);
+        self::assertSame([0, '"v"'], Site::end($site->runAs('www-data', 'echo json_encode(cache()->rememberForever("k", fn () => "v"));')));
+    }
+
+    #[TestWith([['SESSION_DRIVER' => 'larder'], false])]
+    #[TestWith([['SESSION_DRIVER' => 'larder'], true])]
+    public function testSessions(array $environment, bool $isLocked): void
+    {
+        $site = new Site(['CACHE_STORE' => 'larder'] + $environment);
+        $site->directory->write('config/larder.php', '<?php return ["session_lock" => ' . \var_export($isLocked, true) . '];');
+        // Three requests of one visitor, each in a process of its own, then a log-in that gives the session another id.
+        $visit = 'parse_str($argv[1], $cookies); $kernel = $app->make(Illuminate\Contracts\Http\Kernel::class);'
+            . ' $response = $kernel->handle($request = Illuminate\Http\Request::create("/visits", cookies: $cookies)); $kernel->terminate($request, $response);'
+            . ' $given = []; foreach ($response->headers->getCookies() as $cookie) { $given[$cookie->getName()] = $cookie->getValue(); } echo json_encode([$response->getContent(), http_build_query($given)]);';
+        $cookies = '';
+        foreach ([1, 2, 3] as $n) {
+            [$status, $text] = Site::end($site->run($visit, $cookies));
+            $said = \json_decode($text, true);
+            \assert(\is_array($said) && \is_string($said[1]));
+            self::assertSame([0, (string) $n], [$status, $said[0]], $text);
+            $cookies = $said[1];
+        }
+        self::assertDirectoryExists($site->directory->file('storage/framework/sessions/larder'));
+        $ids = '$s = session()->driver(); $s->setId(str_repeat("a", 40)); $s->start(); $s->put("k", 1); $s->save(); $s->start(); $s->regenerate(); $s->save();'
+            . ' $t = new Illuminate\Session\Store("x", $s->getHandler(), $s->getId()); $t->start(); $t->put("more", 1); $t->save();'
+            . ' echo json_encode([$t->get("k"), $t->getId() !== str_repeat("a", 40)]);';
+        self::assertSame([0, '[1,true]'], Site::end($site->run($ids)));
+        // Whoever still has the old id need not wait for the request that has left it.
+        self::assertSame([0, '1'], Site::end($site->run('$s = session()->driver(); $s->setId(str_repeat("a", 40)); $s->start(); echo json_encode($s->get("k")); $s->getHandler()->destroy($s->getId()); $s->getHandler()->gc(7200);')));
+        self::assertSame([0, 'null'], Site::end($site->run('$s = session()->driver(); $s->setId(str_repeat("a", 40)); $s->start(); echo json_encode($s->get("k"));')));
+    }
+
+    private function demandUsers(): void
+    {
+        \posix_geteuid() === 0 && \posix_getpwnam('www-data') !== false && \posix_getpwnam('nobody') !== false || self::markTestSkipped('Needs root, and the users www-data and nobody.');
+        // All that is above this checkout must be open to others, as an application's directory is to the web's user.
+        $process = new Process(['setpriv', '--reuid=www-data', '--regid=www-data', '--clear-groups', 'test', '-r', __FILE__]);
+        $process->wait() === 0 || self::markTestSkipped('Other users cannot read this checkout.');
+    }
+
+    private function giveTo(string $user, Site $site): void
+    {
+        \exec("chown -R $user: " . \escapeshellarg($site->directory->path));
+    }
+}
