@@ -6,6 +6,7 @@ namespace Larder\Tests\Coherence;
 
 use Larder\Tests\Support\FpmServer;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
@@ -56,6 +57,22 @@ abstract class CoherenceTestCase extends TestCase
     public function testKeepsItsPromisesInChaos(): void
     {
         $this->keeps(new Experiment($this->engine(), 0, \random_int(1, 1_000_000), chaos: true, minutes: 3.0, near: $this->near()));
+    }
+
+    /** The command line serves several requests at once, each in a fiber, and none of them calls refresh(). */
+    #[DataProvider('loops')]
+    #[Group('long')]
+    public function testKeepsItsPromisesInALoop(string $loop): void
+    {
+        $this->keeps(new Experiment($this->engine(), 20_000, \random_int(1, 1_000_000), chaos: true, near: $this->near(), loop: $loop));
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function loops(): iterable
+    {
+        foreach (Loop::NAMES as $loop) {
+            yield $loop => [$loop];
+        }
     }
 
     protected function keeps(Experiment $experiment, int $hits = 100): void

@@ -20,6 +20,7 @@ use Larder\Request\Truth;
 use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Store;
+use Larder\System\Coroutine;
 use Larder\System\FailureLog;
 
 /**
@@ -68,20 +69,28 @@ final class Door
         return new self($tiers, $make($tiers, $space));
     }
 
+    /** Of the fiber that runs. */
+    public function request(): Request
+    {
+        $coroutine = Coroutine::current();
+
+        return $coroutine === null ? $this->tiers : $this->tiers->of($coroutine);
+    }
+
     /** For the diary: what this request knows of the journal, and whether it reads from near tiers. */
     public function view(): string
     {
-        $view = $this->tiers->view;
+        $view = $this->request()->view;
 
         return "V {$view->history->epoch} {$view->history->seen} {$view->history->token} " . ($view->nearReadable ? 'near' : 'no-near');
     }
 
     /** Whether the store was reached, and this request's intent stands on the key. */
-    public function hasIntent(string $key): bool
+    public static function hasIntent(Request $request, string $key): bool
     {
         $standing = \Closure::bind(static fn(Intents $intents): array => $intents->standing, null, Intents::class);
 
         // One that the store could not take is noted as well.
-        return isset($standing($this->tiers->intents())[$key]) && $this->tiers->intents()->isTold($key);
+        return isset($standing($request->intents())[$key]) && $request->intents()->isTold($key);
     }
 }

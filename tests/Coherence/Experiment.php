@@ -53,6 +53,7 @@ final class Experiment
         private readonly float $minutes = 0.0,
         private readonly string $near = self::APCU,
         private readonly bool $storm = false,
+        private readonly string $loop = '',
     ) {
         $this->incidents = new Incidents(keeps: $engine === 'sqlite');
     }
@@ -162,6 +163,7 @@ final class Experiment
             $this->journal,
             $this->chaos ? 0.25 : 2.0,
             isPlain: isset($words[$server]) && $server > 0,
+            loop: $door === 'cli' ? $this->loop : '',
         );
     }
 }

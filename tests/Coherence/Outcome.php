@@ -30,6 +30,10 @@ final class Outcome
         $history = new History($catalog, $incidents->keeps);
         foreach ($incidents->deaths as $process => $time) {
             $history->died($process, $time);
+            foreach (\glob("$directory/$process-*") ?: [] as $file) {
+                // Of its fibers.
+                $history->died(\basename($file), $time);
+            }
         }
         $files = \glob($directory . '/diary-*') ?: [];
         foreach ($files as $file) {

@@ -19,11 +19,24 @@ final class Program
     /** Whether a fiber is between its write to the database and its call of the cache. */
     private static bool $isWriting = false;
 
+    /** @var \WeakMap<object, Steps> of fibers */
+    private \WeakMap $others;
+
     /** A destructor's miss between an own change and the fill makes a fill of what is older right: see docs/php.md. */
     private bool $isBetween = false;
 
     /** @param bool $nested destructors call the cache in the middle of some calls */
-    public function __construct(private readonly Steps $steps, private readonly Catalog $catalog, private readonly bool $nested = false) {}
+    public function __construct(private readonly Steps $steps, private readonly Catalog $catalog, private readonly bool $nested = false)
+    {
+        $this->others = new \WeakMap();
+    }
+
+    private function steps(): Steps
+    {
+        $fiber = \Fiber::getCurrent();
+
+        return $fiber === null ? $this->steps : $this->others[$fiber] ?? $this->steps;
+    }
 
     /** @param int $seed what the request does follows from it */
     public function run(int $seed): void
@@ -48,7 +61,7 @@ final class Program
     public static function pause(): void
     {
         if (\Fiber::getCurrent() !== null) {
-            self::$isWriting || \Fiber::suspend();
+            self::$isWriting || Loop::pause();
 
             return;
         }
@@ -68,31 +81,32 @@ final class Program
         match (self::choose([
             'read' => 16, 'readAndFill' => 26, 'readAndSet' => 8, 'write' => 5, 'readModifyWrite' => 9, 'writeAndDelete' => 7,
             'intend' => 6, 'setTwice' => 2, 'tag' => 3, 'flush' => 1, 'several' => 4, 'remember' => 9, 'count' => 4,
-            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'commit' => 2, 'expire' => 3, 'fibers' => 5,
+            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'commit' => 2, 'expire' => 3, 'fibers' => Loop::isRunning() ? 0 : 5,
         ])) {
-            'read' => $this->steps->get($item),
+            'read' => $this->steps()->get($item),
             'readAndFill' => $this->readAndFill($item),
             'readAndSet' => $this->readAndSet($item),
             'write' => $this->writeAndSet($item),
             'readModifyWrite' => $this->readModifyWrite($item),
             'writeAndDelete' => $this->writeAndDelete($item),
             'intend' => $this->intend($this->announced()),
-            'transaction' => $this->transaction(),
+            // Its locks would stop the other requests of an event loop's process.
+            'transaction' => self::atOnce($this->transaction(...)),
             'fibers' => $this->fibers($item),
-            'commit' => $this->steps->commit(),
+            'commit' => $this->steps()->commit(),
             'expire' => $this->expire($this->catalog->items[\mt_rand($this->catalog->busy, \count($this->catalog->items) - 1)]),
             'setTwice' => $this->setTwice($item),
             'tag' => $this->tag(),
             'flush' => $this->flush(),
             'several' => $this->several(),
             'update' => $this->update($item),
-            'forget' => $this->steps->forget($item, \mt_rand(0, 3) === 0),
-            'prefetch' => $this->steps->prefetch(\array_slice($this->catalog->items, \mt_rand(0, 20), 6)),
-            'remember' => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0, \mt_rand(0, 3) === 0 ? fn() => $this->meanwhile($item) : null),
+            'forget' => $this->steps()->forget($item, \mt_rand(0, 3) === 0),
+            'prefetch' => $this->steps()->prefetch(\array_slice($this->catalog->items, \mt_rand(0, 20), 6)),
+            'remember' => $this->steps()->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0, \mt_rand(0, 3) === 0 ? fn() => $this->meanwhile($item) : null),
             'count' => match (\mt_rand(0, 3)) {
-                0, 1 => $this->steps->increment(\mt_rand(1, self::COUNTERS)),
-                2 => $this->steps->count(\mt_rand(1, self::COUNTERS)),
-                3 => $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
+                0, 1 => $this->steps()->increment(\mt_rand(1, self::COUNTERS)),
+                2 => $this->steps()->count(\mt_rand(1, self::COUNTERS)),
+                3 => $this->steps()->lock(\intdiv(\hrtime(true), self::LOCK)),
             },
         };
     }
@@ -104,10 +118,10 @@ final class Program
             return;
         }
         match (\mt_rand(0, 4)) {
-            0 => $this->steps->increment(\mt_rand(1, self::COUNTERS)),
-            1 => $this->steps->lock(\intdiv(\hrtime(true), self::LOCK)),
-            2 => $this->steps->getMultiple(\array_slice($this->catalog->items, \mt_rand(0, 5), 3)),
-            default => $this->steps->get($this->item()),
+            0 => $this->steps()->increment(\mt_rand(1, self::COUNTERS)),
+            1 => $this->steps()->lock(\intdiv(\hrtime(true), self::LOCK)),
+            2 => $this->steps()->getMultiple(\array_slice($this->catalog->items, \mt_rand(0, 5), 3)),
+            default => $this->steps()->get($this->item()),
         };
     }
 
@@ -119,7 +133,7 @@ final class Program
             3, 4, 5 => $this->writeAndSetAtOnce($item),
             6 => $this->tag(),
             7 => $this->flush(),
-            8 => $this->steps->remember($item, 0),
+            8 => $this->steps()->remember($item, 0),
         };
     }
 
@@ -128,12 +142,18 @@ final class Program
     {
         $fibers = [];
         for ($i = \mt_rand(2, 3); $i > 0; $i--) {
-            $fibers[] = new \Fiber(match (\mt_rand(0, 4)) {
+            $work = match (\mt_rand(0, 4)) {
                 0 => fn() => $this->readAndFill($item, false),
-                1 => fn() => $this->steps->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
+                1 => fn() => $this->steps()->remember($item, \mt_rand(0, 3) === 0 ? 1 : 0),
                 2 => fn() => self::atOnce(fn() => $this->writeAndDelete($item)),
                 3 => fn() => $this->writeAndSetAtOnce($item),
                 4 => fn() => self::atOnce(fn() => $this->meanwhile($item)),
+            };
+            $fibers[] = new \Fiber(function () use ($i, $work): void {
+                $this->steps->inFiber($i, function (Steps $steps) use ($work): void {
+                    $this->others[\Fiber::getCurrent() ?? $this] = $steps;
+                    $work();
+                });
             });
         }
         while ($fibers !== [] && \mt_rand(0, 30) > 0) {
@@ -166,85 +186,85 @@ final class Program
     /** @param bool $changes whether the request may change the item meanwhile */
     private function readAndFill(Item $item, bool $changes = true): void
     {
-        if ($this->steps->get($item) === null) {
+        if ($this->steps()->get($item) === null) {
             self::pause();
-            $versions = $this->steps->query($item);
+            $versions = $this->steps()->query($item);
             if ($changes && \mt_rand(0, 7) === 0) {
                 $this->meanwhile($item);
                 $this->isBetween = true;
             } else {
                 self::pause();
             }
-            $this->steps->fill($item, $versions);
+            $this->steps()->fill($item, $versions);
             $this->isBetween = false;
         }
     }
 
     private function readAndSet(Item $item): void
     {
-        if ($this->steps->get($item) === null) {
-            $versions = $this->steps->query($item);
+        if ($this->steps()->get($item) === null) {
+            $versions = $this->steps()->query($item);
             self::pause();
-            $this->steps->set($item, $versions);
+            $this->steps()->set($item, $versions);
         }
     }
 
     private function writeAndSet(Item $item): void
     {
-        $this->steps->write(self::row($item));
-        $versions = $this->steps->query($item);
+        $this->steps()->write(self::row($item));
+        $versions = $this->steps()->query($item);
         self::pause();
-        $this->steps->set($item, $versions);
+        $this->steps()->set($item, $versions);
     }
 
     /** Without a pause: see atOnce(). */
     private function writeAndSetAtOnce(Item $item): void
     {
-        $this->steps->write(self::row($item));
-        $this->steps->set($item, $this->steps->query($item));
+        $this->steps()->write(self::row($item));
+        $this->steps()->set($item, $this->steps()->query($item));
     }
 
     private function readModifyWrite(Item $item): void
     {
-        $versions = $this->steps->get($item) ?? $this->steps->query($item);
+        $versions = $this->steps()->get($item) ?? $this->steps()->query($item);
         self::pause();
         $row = self::row($item);
-        $versions[$row] = $this->steps->write($row);
+        $versions[$row] = $this->steps()->write($row);
         self::pause();
-        $this->steps->set($item, $versions);
+        $this->steps()->set($item, $versions);
     }
 
     private function writeAndDelete(Item $item): void
     {
-        $this->steps->write(self::row($item));
+        $this->steps()->write(self::row($item));
         self::pause();
-        $this->steps->delete([$item]);
+        $this->steps()->delete([$item]);
     }
 
     private function update(Item $item): void
     {
         $row = self::row($item);
-        $version = $this->steps->write($row);
+        $version = $this->steps()->write($row);
         self::pause();
         // Where there was nothing to be updated the cache was told nothing.
-        $this->steps->update($item, $row, $version) || $this->steps->delete([$item]);
+        $this->steps()->update($item, $row, $version) || $this->steps()->delete([$item]);
     }
 
     private function intend(Item $item): void
     {
-        $versions = \mt_rand(0, 1) === 0 ? $this->steps->get($item) : null;
-        $this->steps->intend($item);
+        $versions = \mt_rand(0, 1) === 0 ? $this->steps()->get($item) : null;
+        $this->steps()->intend($item);
         self::pause();
         $row = self::row($item);
         if (\mt_rand(0, 9) > 0) {
-            $version = $this->steps->write($row);
+            $version = $this->steps()->write($row);
             self::pause();
-            $versions = $versions === null ? $this->steps->query($item) : [$row => $version] + $versions;
+            $versions = $versions === null ? $this->steps()->query($item) : [$row => $version] + $versions;
         }
         match (\mt_rand(0, 4)) {
             0 => null,
-            1, 2 => $this->steps->delete([$item]),
-            default => $this->steps->set($item, $versions ?? $this->steps->query($item)),
+            1, 2 => $this->steps()->delete([$item]),
+            default => $this->steps()->set($item, $versions ?? $this->steps()->query($item)),
         };
     }
 
@@ -256,33 +276,33 @@ final class Program
         }
         $rows = \array_map(self::row(...), $items);
         if (\mt_rand(0, 2) === 0) {
-            $this->steps->get($items[0]);
+            $this->steps()->get($items[0]);
         }
-        $this->steps->begin($rows);
+        $this->steps()->begin($rows);
         foreach ($items as $i => $item) {
-            $versions = \mt_rand(0, 2) === 0 ? $this->steps->get($item) : null;
-            \mt_rand(0, 3) === 0 && $this->steps->intend($item);
-            $version = $this->steps->write($rows[$i]);
+            $versions = \mt_rand(0, 2) === 0 ? $this->steps()->get($item) : null;
+            \mt_rand(0, 3) === 0 && $this->steps()->intend($item);
+            $version = $this->steps()->write($rows[$i]);
             self::pause();
-            $versions = $versions === null ? $this->steps->query($item) : [$rows[$i] => $version] + $versions;
-            \mt_rand(0, 2) === 0 ? $this->steps->delete([$item]) : $this->steps->set($item, $versions);
+            $versions = $versions === null ? $this->steps()->query($item) : [$rows[$i] => $version] + $versions;
+            \mt_rand(0, 2) === 0 ? $this->steps()->delete([$item]) : $this->steps()->set($item, $versions);
         }
         if (\mt_rand(0, 11) === 0) {
-            \mt_rand(0, 1) === 0 ? $this->steps->invalidate([], 'green') : $this->steps->flush(['shop', 'cart']);
+            \mt_rand(0, 1) === 0 ? $this->steps()->invalidate([], 'green') : $this->steps()->flush(['shop', 'cart']);
         }
         \mt_rand(0, 2) === 0 && $this->readAndFill($this->item(), false);
         self::pause();
-        \mt_rand(0, 3) === 0 ? $this->steps->rollBack() : $this->steps->commitTransaction();
-        \mt_rand(0, 1) === 0 && $this->steps->get($items[0]);
+        \mt_rand(0, 3) === 0 ? $this->steps()->rollBack() : $this->steps()->commitTransaction();
+        \mt_rand(0, 1) === 0 && $this->steps()->get($items[0]);
     }
 
     /** Nobody changes it, so that it lives until its end. */
     private function expire(Item $item): void
     {
         match (\mt_rand(0, 2)) {
-            0 => $this->steps->get($item),
+            0 => $this->steps()->get($item),
             1 => $this->readAndFill($item, false),
-            2 => $this->steps->remember($item, 0),
+            2 => $this->steps()->remember($item, 0),
         };
     }
 
@@ -291,7 +311,7 @@ final class Program
         $this->writeAndSet($item);
         self::pause();
         $this->writeAndSet($item);
-        $this->steps->get($item);
+        $this->steps()->get($item);
     }
 
     private function tag(): void
@@ -301,11 +321,11 @@ final class Program
         $covered = $this->catalog->covered($groups, [$tag]);
         $item = $covered[\mt_rand(0, \count($covered) - 1)];
         if (\mt_rand(0, 1) === 0) {
-            $this->steps->get($item);
+            $this->steps()->get($item);
         }
-        $this->steps->write(self::row($item));
+        $this->steps()->write(self::row($item));
         self::pause();
-        $this->steps->invalidate($groups, $tag);
+        $this->steps()->invalidate($groups, $tag);
         \mt_rand(0, 1) === 0 ? $this->readAndFill($item) : null;
     }
 
@@ -314,9 +334,9 @@ final class Program
         $groups = [['shop'], ['shop', 'cart'], []][\min(2, \intdiv(\mt_rand(0, 8), 4))];
         $covered = $this->catalog->covered($groups, null);
         $item = $covered[\mt_rand(0, \count($covered) - 1)];
-        $this->steps->write(self::row($item));
+        $this->steps()->write(self::row($item));
         self::pause();
-        $this->steps->flush($groups);
+        $this->steps()->flush($groups);
         \mt_rand(0, 1) === 0 ? $this->readAndFill($item) : null;
     }
 
@@ -324,25 +344,25 @@ final class Program
     {
         $first = \mt_rand(0, 5);
         $items = \array_slice($this->catalog->items, $first, 3);
-        $found = $this->steps->getMultiple($items);
+        $found = $this->steps()->getMultiple($items);
         self::pause();
         if (\mt_rand(0, 4) === 0) {
             foreach ($items as $item) {
-                $this->steps->write($item->rows[0]);
+                $this->steps()->write($item->rows[0]);
             }
-            $this->steps->delete($items);
+            $this->steps()->delete($items);
 
             return;
         }
         $versions = [];
         foreach ($items as $item) {
             if ($found[$item->id] === null || \mt_rand(0, 2) === 0) {
-                $versions[$item->id] = [$item->rows[0] => $this->steps->write($item->rows[0])];
+                $versions[$item->id] = [$item->rows[0] => $this->steps()->write($item->rows[0])];
             }
         }
         if ($versions !== []) {
             self::pause();
-            $this->steps->setMultiple($versions);
+            $this->steps()->setMultiple($versions);
         }
     }
 

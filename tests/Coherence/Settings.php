@@ -24,6 +24,8 @@ final class Settings
         public readonly bool $nested = false,
         /** Its processes are to be without the extension, also where others have it. */
         public readonly bool $isPlain = false,
+        /** One of Loop::NAMES, in which a process on the command line serves several requests at once; '': one after another. */
+        public readonly string $loop = '',
     ) {}
 
     /** @return array<string, string> */
@@ -38,6 +40,7 @@ final class Settings
             'timeout' => (string) $this->timeout,
             'nested' => $this->nested ? '1' : '',
             'plain' => $this->isPlain ? '1' : '',
+            'loop' => $this->loop,
         ];
     }
 
@@ -53,6 +56,7 @@ final class Settings
             (float) $values['timeout'],
             (bool) $values['nested'],
             (bool) $values['plain'],
+            $values['loop'],
         );
     }
 
@@ -84,9 +88,10 @@ final class Settings
         return new Database($this->common . '/database');
     }
 
-    public function diary(): Diary
+    /** @param string $of a part of the process's name of its own */
+    public function diary(string $of = ''): Diary
     {
-        return new Diary($this->common . '/' . $this->diaryName((int) \getmypid()));
+        return new Diary($this->common . '/' . $this->diaryName((int) \getmypid()) . $of);
     }
 
     public function diaryName(int $pid): string

@@ -7,7 +7,6 @@ namespace Larder\Tests\Coherence;
 use Larder\Cache;
 use Larder\Request\History;
 use Larder\Request\Space;
-use Larder\System\Coroutine;
 
 /** The calls that a program is made of, each written into the diary. */
 final class Steps
@@ -28,12 +27,27 @@ final class Steps
         private readonly Catalog $catalog,
     ) {}
 
+    /**
+     * The same steps for the fiber that runs, which is a request of its own.
+     *
+     * @param int $number of the fiber: those of one number come one after another
+     * @param \Closure(self): void $work
+     */
+    public function inFiber(int $number, \Closure $work): void
+    {
+        $diary = $this->settings->diary("-fiber$number");
+        $diary->note('R ' . \hrtime(true));
+        $steps = new self($this->door, $this->settings, $diary, $this->database, $this->catalog);
+        $work($steps);
+        $diary->note('Z ' . \hrtime(true) . ' ' . $steps->calls);
+    }
+
     /** @return ?array<int, int> version by row; null: a miss */
     public function get(Item $item): ?array
     {
         [$cache, $space] = $this->space($item->groups);
-        $copied = $this->door->tiers->view->copies($space)?->has($item->name()) === true;
-        $hits = $this->door->tiers->truth->hits;
+        $copied = $this->door->request()->view->copies($space)?->has($item->name()) === true;
+        $hits = $this->door->request()->truth->hits;
         $begin = \hrtime(true);
         $value = $cache->get($item->name());
         $end = \hrtime(true);
@@ -41,7 +55,7 @@ final class Steps
         $tier = match (true) {
             $value === null => '-',
             $copied => 'r',
-            $this->door->tiers->truth->hits > $hits => 't',
+            $this->door->request()->truth->hits > $hits => 't',
             default => 'n',
         };
 
@@ -56,12 +70,12 @@ final class Steps
     public function getMultiple(array $items): array
     {
         [$cache] = $this->space($items[0]->groups);
-        $hits = $this->door->tiers->truth->hits;
+        $hits = $this->door->request()->truth->hits;
         $begin = \hrtime(true);
         $values = $cache->getMultiple(\array_map(static fn(Item $item): string => $item->name(), $items));
         $end = \hrtime(true);
         $this->calls++;
-        $tier = $this->door->tiers->truth->hits > $hits ? 't' : 'n';
+        $tier = $this->door->request()->truth->hits > $hits ? 't' : 'n';
         $versions = [];
         foreach ($items as $item) {
             $value = $values[$item->name()] ?? null;
@@ -222,7 +236,7 @@ final class Steps
         $this->change("intend $item->id", function () use ($cache, $space, $item): bool {
             $cache->intend($item->name());
 
-            return $this->door->hasIntent($space->key($item->name()));
+            return Door::hasIntent($this->door->request(), $space->key($item->name()));
         });
     }
 
@@ -314,8 +328,7 @@ final class Steps
         $text = $item->textOf($value);
         // Whether the request knows that the value has a bounded life: nothing computed from it is stored. Nor is it where a call
         // in the middle of the get has learned of a new epoch, which counts as a change of everything.
-        $coroutine = Coroutine::current();
-        $history = ($coroutine === null ? $this->door->tiers : $this->door->tiers->of($coroutine))->view->history;
+        $history = $this->door->request()->view->history;
         $key = $this->space($item->groups)[1]->key($item->name());
         [$how, $position] = $history->reference($key);
         $isBounded = $how === History::UNSURE || $history->limit($key, $position) === -1;
@@ -328,10 +341,10 @@ final class Steps
     /** @param int $values how many are set */
     private function change(string $what, \Closure $call, int $values = 1): bool
     {
-        $before = $this->door->tiers->conflicts();
+        $before = $this->door->request()->conflicts();
         $this->diary->note('B ' . \hrtime(true) . ' ' . $what);
         $done = $call();
-        $after = $this->door->tiers->conflicts();
+        $after = $this->door->request()->conflicts();
         $bounded = $after['bounded'] - $before['bounded'];
         $remarks = match (true) {
             $bounded >= $values => ' bounded',

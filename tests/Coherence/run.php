@@ -2,7 +2,7 @@
 
 // The coherence test as a command:
 //
-//     php tests/Coherence/run.php --engine=sqlite|redis|memcached --operations=200000 --seed=1 [--near=apcu|segment|segment+apcu|segment+none] [--chaos|--storm] [--no-journal] [--minutes=5]
+//     php tests/Coherence/run.php --engine=sqlite|redis|memcached --operations=200000 --seed=1 [--near=apcu|segment|segment+apcu|segment+none] [--loop=fibers|react|revolt|amp] [--chaos|--storm] [--no-journal] [--minutes=5]
 //
 // Ends with status 1 if a promise was broken. With --minutes the time counts, and not the operations. --no-journal
 // switches off what near tiers learn from, and must find violations. --chaos kills processes now and then, --storm one
@@ -12,11 +12,12 @@ declare(strict_types=1);
 
 use Larder\Tests\Coherence\Engine;
 use Larder\Tests\Coherence\Experiment;
+use Larder\Tests\Coherence\Loop;
 
 require __DIR__ . '/../../vendor/autoload.php';
 
 ini_set('memory_limit', '-1');
-$options = getopt('', ['engine:', 'near:', 'operations:', 'seed:', 'chaos', 'storm', 'no-journal', 'minutes:']);
+$options = getopt('', ['engine:', 'near:', 'operations:', 'seed:', 'chaos', 'storm', 'no-journal', 'minutes:', 'loop:']);
 $engine = $options['engine'] ?? 'sqlite';
 if (!is_string($engine) || !in_array($engine, Engine::NAMES, true)) {
     fwrite(STDERR, "--engine is one of sqlite, redis, memcached\n");
@@ -25,6 +26,11 @@ if (!is_string($engine) || !in_array($engine, Engine::NAMES, true)) {
 $near = $options['near'] ?? Experiment::APCU;
 if (!is_string($near) || !in_array($near, Experiment::NEARS, true)) {
     fwrite(STDERR, '--near is one of ' . implode(', ', Experiment::NEARS) . "\n");
+    exit(2);
+}
+$loop = $options['loop'] ?? '';
+if (!is_string($loop) || $loop !== '' && !in_array($loop, Loop::NAMES, true)) {
+    fwrite(STDERR, '--loop is one of ' . implode(', ', Loop::NAMES) . "\n");
     exit(2);
 }
 $seed = (int) ($options['seed'] ?? random_int(1, 99999));
@@ -37,8 +43,9 @@ $experiment = new Experiment(
     (float) ($options['minutes'] ?? 0),
     $near,
     isset($options['storm']),
+    $loop,
 );
-echo "coherence: $engine, $near, seed $seed", isset($options['storm']) ? ', storm' : (isset($options['chaos']) ? ', chaos' : ''), isset($options['no-journal']) ? ', without a journal' : '', "\n";
+echo "coherence: $engine, $near, seed $seed", $loop === '' ? '' : ", command line in $loop", isset($options['storm']) ? ', storm' : (isset($options['chaos']) ? ', chaos' : ''), isset($options['no-journal']) ? ', without a journal' : '', "\n";
 $outcome = $experiment->run(static function (string $line): void {
     fwrite(STDERR, "  $line\n");
 });

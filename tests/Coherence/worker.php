@@ -1,7 +1,7 @@
 <?php
 
-// A process on the command line: one request after the other, with refresh() in between. Its input names the
-// settings and the first seed; each further line of it asks for one request.
+// A process on the command line: one request after the other, with refresh() in between; or, in a loop, several at once,
+// each in a fiber of its own and without refresh(). Its input names the settings and the first seed; it prints the calls so far.
 
 declare(strict_types=1);
 
@@ -17,27 +17,55 @@ $diary = $settings->diary();
 $diary->listen();
 $settings->check();
 $catalog = new Catalog();
-$database = $settings->database();
 $calls = 0;
-$begin = \hrtime(true);
-$diary->note('R ' . $begin);
 $door = Door::open($settings);
-while (true) {
-    $diary->note($door->view());
-    $steps = new Steps($door, $settings, $diary, $database, $catalog);
+$isOver = static function () use (&$calls, $most, $until): bool {
+    echo $calls, "\n";
+
+    return $calls >= $most || \hrtime(true) >= $until;
+};
+$run = static function (Steps $steps) use ($catalog, $diary, &$seed): void {
     try {
         (new Program($steps, $catalog))->run($seed++);
-        $begin = \hrtime(true);
-        $door->cache->refresh();
     } catch (\Throwable $throwable) {
         $diary->trouble((string) $throwable);
         exit(1);
     }
+};
+
+if ($settings->loop !== '') {
+    $serve = [];
+    for ($i = 0; $i < 4; $i++) {
+        $serve[] = static function () use ($i, $settings, $door, $catalog, $run, $isOver, &$calls): void {
+            $diary = $settings->diary("-task$i");
+            $database = $settings->database();
+            do {
+                $diary->note('R ' . \hrtime(true));
+                $steps = new Steps($door, $settings, $diary, $database, $catalog);
+                Loop::request(static function () use ($diary, $door, $steps, $run): void {
+                    $diary->note($door->view());
+                    $run($steps);
+                });
+                $diary->note('Z ' . \hrtime(true) . ' ' . $steps->calls);
+                $calls += $steps->calls;
+            } while (!$isOver());
+        };
+    }
+    Loop::run($settings->loop, $serve);
+    exit(0);
+}
+
+$database = $settings->database();
+$begin = \hrtime(true);
+$diary->note('R ' . $begin);
+do {
+    $diary->note($door->view());
+    $steps = new Steps($door, $settings, $diary, $database, $catalog);
+    $run($steps);
+    $begin = \hrtime(true);
+    $door->cache->refresh();
     $diary->note('Z ' . \hrtime(true) . ' ' . $steps->calls);
     $calls += $steps->calls;
-    echo $calls, "\n";
-    if ($calls >= $most || \hrtime(true) >= $until) {
-        break;
-    }
-    $diary->note('R ' . $begin);
-}
+    $ended = $isOver();
+    $ended || $diary->note('R ' . $begin);
+} while (!$ended);
