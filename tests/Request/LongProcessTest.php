@@ -7,8 +7,10 @@ namespace Larder\Tests\Request;
 use Larder\Cache;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\Attributes\RequiresSetting;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** What a process that lives on holds does not grow with what it has done. */
@@ -86,6 +88,41 @@ final class LongProcessTest extends TestCase
         self::assertLessThan(40_000_000, self::grows(4_000, static function (int $i) use ($reader): void {
             $reader->get("k$i");
         }));
+    }
+
+    /**
+     * Seen to fail: a list of the fibers' requests that is not weak.
+     *
+     * @param bool $inFibers each request
+     */
+    #[TestWith([false])]
+    #[TestWith([true])]
+    #[Group('long')]
+    public function testAMillionRequests(bool $inFibers): void
+    {
+        $code = <<<'PHP'
+            $cache = Larder\Cache::open("sqlite://$argv[1]/cache");
+            $request = static function (int $i) use ($cache): void {
+                $cache->refresh();
+                $cache->get('k' . $i % 5_000) ?? $cache->fill('k' . $i % 5_000, $i);
+                $i % 50 === 0 && $cache->set('s' . $i % 977, [$i], 0, ['t' . $i % 7]);
+                $i % 70 === 0 && $cache->remember('r' . $i % 1_100, static fn(): int => $i, 1);
+                $i % 997 === 0 && $cache->group('g')->invalidateTags('t1');
+            };
+            // What the process itself has taken, SQLite's pages included, in kB; and its open files.
+            $look = static function (): array {
+                preg_match('/RssAnon:\s+(\d+)/', file_get_contents('/proc/self/status'), $found);
+                return [(int) $found[1], count(scandir('/proc/self/fd'))];
+            };
+            for ($i = 0; $i < 1_100_000; $i++) {
+                $i === 100_000 && $before = $look();
+                $argv[2] === '' ? $request($i) : (new Fiber($request))->start($i);
+            }
+            [$memory, $files] = $look();
+            echo json_encode([$memory - $before[0] > 1_024 ? $memory - $before[0] : 0, $files - $before[1]]);
+            PHP;
+        $process = Process::snippet($code, [$this->directory->path, $inFibers ? '1' : '']);
+        self::assertSame('[0,0]', $process->output(600.0), $process->errors());
     }
 
     /** A group's copies go when nobody holds them; what this process has written is still not shown as it was before. */
