@@ -2,11 +2,12 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Bridge;
+namespace Larder\Tests\SymfonyBundle;
 
-use Larder\Bridge\Symfony\LarderTransport;
-use Larder\Bridge\Symfony\LarderTransportFactory;
 use Larder\Queue\Queue;
+use Larder\SymfonyBundle\Messenger\LarderTransport;
+use Larder\SymfonyBundle\Messenger\LarderTransportFactory;
+use Larder\Tests\Bridge\Frameworks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
@@ -30,13 +31,13 @@ use Symfony\Component\Messenger\Worker;
 /** The transport, under Messenger's own worker, bus and listeners. */
 #[CoversNothing]
 #[Group('bridge')]
-final class SymfonyTest extends TestCase
+final class MessengerTest extends TestCase
 {
     private TemporaryDirectory $root;
 
     protected function setUp(): void
     {
-        Frameworks::load();
+        Frameworks::prefer();
         $this->root = new TemporaryDirectory();
     }
 
@@ -108,7 +109,7 @@ final class SymfonyTest extends TestCase
     public function testAnEnvelopeWithoutItsClassIsADeadLetter(): void
     {
         $this->queue()->push(['body' => \addslashes(\serialize(new Envelope(new Note('x')))), 'headers' => []]);
-        $this->queue()->push(\str_replace('Bridge\\\\Note', 'Bridge\\\\Nope', ['body' => \addslashes(\serialize(new Envelope(new Note('x'))))]));
+        $this->queue()->push(\str_replace('SymfonyBundle\\\\Note', 'SymfonyBundle\\\\Nope', ['body' => \addslashes(\serialize(new Envelope(new Note('x'))))]));
         $this->queue()->push('not an envelope');
         $transport = $this->transport();
         self::assertCount(1, $transport->get());

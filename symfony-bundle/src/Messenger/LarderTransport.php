@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Bridge\Symfony;
+namespace Larder\SymfonyBundle\Messenger;
 
 use Larder\Queue\Message;
 use Larder\Queue\Queue;
@@ -45,8 +45,7 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
             return [];
         }
         try {
-            $encoded = $message->body;
-            $envelope = $this->serializer->decode(\is_array($encoded) ? $encoded : throw new MessageDecodingFailedException('It is none of Messenger.'));
+            $envelope = $this->serializer->decode(self::encoded($message));
         } catch (MessageDecodingFailedException $failure) {
             // Among the dead it is found again, when its class is there.
             self::told(static fn(): bool => $message->bury($failure::class . ': ' . $failure->getMessage()));
@@ -82,6 +81,18 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
     private static function message(Envelope $envelope): Message
     {
         return $envelope->last(LarderStamp::class)->message ?? throw new TransportException('This envelope was not received from this transport.');
+    }
+
+    /** @return array{body: string, headers?: array<string, string>} */
+    private static function encoded(Message $message): array
+    {
+        $encoded = $message->body;
+        if (!\is_array($encoded) || !\is_string($encoded['body'] ?? null)) {
+            throw new MessageDecodingFailedException('It is none of Messenger.');
+        }
+
+        /** @var array{body: string, headers?: array<string, string>} */
+        return $encoded;
     }
 
     /**

@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\SymfonyBundle\DependencyInjection;
+
+use Larder\Cache;
+use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\DependencyInjection\ContainerInterface;
+use Symfony\Component\DependencyInjection\Definition;
+use Symfony\Component\DependencyInjection\Reference;
+
+/** The services that are a Larder cache: one a DSN, which all pools with this provider share. */
+final class Caches
+{
+    public const OWN = 'larder.cache';
+
+    /** @param array<string, mixed> $options of Cache::open() */
+    public static function definition(#[\SensitiveParameter] string $dsn, #[\SensitiveParameter] array $options = []): Definition
+    {
+        $logger = new Reference('logger', ContainerInterface::IGNORE_ON_INVALID_REFERENCE);
+
+        return (new Definition(Cache::class))
+            ->setFactory([Cache::class, 'open'])
+            // Its first read is the beginning, which saves a round trip a request.
+            ->setArguments([['dsn' => $dsn] + $options + ['logger' => $logger, 'lazy' => true]])
+            ->addTag('monolog.logger', ['channel' => 'cache'])
+            ->addTag('kernel.reset', ['method' => 'refresh']);
+    }
+
+    /** The service of a provider: a DSN's own, which is made if it is not there, or the provider itself. */
+    public static function service(ContainerBuilder $container, #[\SensitiveParameter] string $provider): string
+    {
+        $container->resolveEnvPlaceholders($provider, null, $environment);
+        if ($environment === [] && !\str_contains($provider, '://')) {
+            return $provider;
+        }
+        $id = '.' . self::OWN . '.' . ContainerBuilder::hash($provider);
+        $container->hasDefinition($id) || $container->setDefinition($id, self::definition($provider));
+
+        return $id;
+    }
+}
