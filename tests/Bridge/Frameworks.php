@@ -33,6 +33,7 @@ final class Frameworks
     private static function loader(): ClassLoader
     {
         self::demand();
+        require_once __DIR__ . '/deepclone.php';
         // Not once: it gives the same one each time.
         $loader = require self::LOADER;
         \assert($loader instanceof ClassLoader);
