@@ -154,6 +154,26 @@ final class MemoryTransport implements Transport
         return \count($this->waiting);
     }
 
+    public function waiting(int $limit, string $id = ''): array
+    {
+        $now = $this->expire();
+        $waiting = $id === '' ? $this->waiting : \array_intersect_key($this->waiting, [$id => true]);
+        $order = /** @param Kept $kept */ static fn(array $kept): array => $kept['due'] <= $now ? [0, -$kept['message']['priority'], $kept['n']] : [1, $kept['due'], $kept['n']];
+        \uasort($waiting, static fn(array $a, array $b): int => $order($a) <=> $order($b));
+
+        return \array_map(static fn(array $kept): array => ['id' => $kept['id'], 'body' => $kept['message']['body'], 'attempts' => $kept['attempts']], \array_slice(\array_values($waiting), 0, $limit));
+    }
+
+    public function remove(array $ids): int
+    {
+        $this->expire();
+        $removed = \array_intersect_key($this->waiting, \array_flip($ids));
+        \array_map($this->free(...), $removed);
+        $this->waiting = \array_diff_key($this->waiting, $removed);
+
+        return \count($removed);
+    }
+
     public function stats(): array
     {
         $now = $this->expire();

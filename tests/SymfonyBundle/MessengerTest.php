@@ -118,6 +118,37 @@ final class MessengerTest extends TestCase
         self::assertStringContainsString('MessageDecodingFailedException: ', $this->queue()->dead()[0]['error']);
     }
 
+    public function testWhatWaitsIsListedAndRemoved(): void
+    {
+        $transport = $this->transport();
+        foreach (['one', 'two', 'three'] as $text) {
+            $transport->send(new Envelope(new Note($text)));
+        }
+        $transport->send(new Envelope(new Note('later'), [new DelayStamp(3_600_000)]));
+        $this->queue()->push('not an envelope');
+        $texts = static fn(iterable $envelopes): array => \array_map(static fn(Envelope $envelope): string => $envelope->getMessage()->text, [...$envelopes]);
+        self::assertSame(['one', 'two', 'three', 'later'], $texts($transport->all()));
+        self::assertSame(['one', 'two'], $texts($transport->all(2)));
+        self::assertSame(5, $transport->getMessageCount(), 'To be listed takes nothing.');
+
+        [, $second, , $later] = \array_map(static fn(Envelope $envelope): mixed => $envelope->last(TransportMessageIdStamp::class)?->getId(), [...$transport->all()]);
+        self::assertSame(['two'], $texts([$transport->find($second)]));
+        self::assertNull($transport->find('unknown'));
+        self::assertNull($transport->find(null));
+        $transport->reject($transport->find($second));
+        $transport->ack($transport->find($later));
+        self::assertNull($transport->find($second));
+        self::assertSame(['one', 'three'], $texts($transport->all()));
+
+        // A worker has it now.
+        $first = [...$transport->all(1)][0];
+        [$claimed] = $transport->get();
+        $transport->reject($first);
+        self::assertSame(1, $this->queue()->stats()['claimed']);
+        $transport->ack($claimed);
+        self::assertSame(['three'], $texts($transport->all()));
+    }
+
     public function testTheFactoryTakesItsDsnsAndSaysWhatIsWrong(): void
     {
         $factory = new LarderTransportFactory();
