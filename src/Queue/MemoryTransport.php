@@ -90,7 +90,7 @@ final class MemoryTransport implements Transport
         $acknowledged === [] || $this->acknowledge($acknowledged);
         $now = $this->expire();
         $ready = $this->isPaused ? [] : \array_filter($this->waiting, static fn(array $kept): bool => $kept['due'] <= $now);
-        \uasort($ready, static fn(array $a, array $b): int => [$b['message']['priority'], $a['n']] <=> [$a['message']['priority'], $b['n']]);
+        \uasort($ready, static fn(array $a, array $b): int => self::turn($a, $now) <=> self::turn($b, $now));
         $claims = [];
         $times = [];
         if ($rate !== null) {
@@ -158,8 +158,7 @@ final class MemoryTransport implements Transport
     {
         $now = $this->expire();
         $waiting = $id === '' ? $this->waiting : \array_intersect_key($this->waiting, [$id => true]);
-        $order = /** @param Kept $kept */ static fn(array $kept): array => $kept['due'] <= $now ? [0, -$kept['message']['priority'], $kept['n']] : [1, $kept['due'], $kept['n']];
-        \uasort($waiting, static fn(array $a, array $b): int => $order($a) <=> $order($b));
+        \uasort($waiting, static fn(array $a, array $b): int => self::turn($a, $now) <=> self::turn($b, $now));
 
         return \array_map(static fn(array $kept): array => ['id' => $kept['id'], 'body' => $kept['message']['body'], 'attempts' => $kept['attempts']], \array_slice(\array_values($waiting), 0, $limit));
     }
@@ -245,6 +244,16 @@ final class MemoryTransport implements Transport
         $next = \min([...\array_column($this->waiting, 'due'), ...\array_column($this->claimed, 'due'), $now + $milliseconds]);
         // While it is paused, what is due stays so.
         Clock::pause(($this->isPaused ? $milliseconds : \max(1, $next - $now)) * 1_000);
+    }
+
+    /**
+     * @param Kept $kept
+     *
+     * @return array{int, int, int} by which messages that wait are ordered
+     */
+    private static function turn(array $kept, int $now): array
+    {
+        return $kept['due'] <= $now ? [0, ~$kept['message']['priority'], $kept['n']] : [1, $kept['due'], $kept['n']];
     }
 
     /** Takes back what nobody has acknowledged in time. @return int the time */

@@ -6,12 +6,18 @@ namespace Larder\Tests\SymfonyBundle;
 
 use Larder\SymfonyBundle\Cache\LarderAdapter;
 use Larder\SymfonyBundle\Lock\LarderStore;
+use Larder\SymfonyBundle\Messenger\LarderTransportFactory;
+use Larder\Tests\Bridge\Frameworks;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
 use Symfony\Component\Cache\Adapter\FilesystemAdapter;
 use Symfony\Component\Cache\Adapter\TagAwareAdapter;
 use Symfony\Component\Lock\Store\FlockStore;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Stamp\SentToFailureTransportStamp;
+use Symfony\Component\Messenger\Stamp\TransportMessageIdStamp;
+use Symfony\Component\Messenger\Transport\Serialization\PhpSerializer;
 
 /** A real application: what its configuration says becomes of pools, tags, locks, sessions and commands. */
 #[CoversNothing]
@@ -27,11 +33,13 @@ final class ApplicationTest extends ApplicationTestCase
             'child' => ['adapter' => 'cache.app', 'default_lifetime' => 60],
             'far' => ['adapter' => 'cache.adapter.larder', 'provider' => $elsewhere],
             'far_too' => ['adapter' => 'cache.adapter.larder', 'provider' => $elsewhere, 'tags' => 'far'],
+            'near' => ['adapter' => 'cache.adapter.larder', 'provider' => 'sqlite://%kernel.project_dir%/var/larder'],
+            'of_parameter' => ['adapter' => 'cache.adapter.larder', 'provider' => 'sqlite://%kernel.project_dir%/elsewhere'],
             'of_env' => ['adapter' => 'cache.adapter.larder', 'provider' => '%env(ELSEWHERE)%'],
         ]);
-        $classes = $this->play('classes', $config, ['cache.app', 'products', 'plain', 'child', 'far', 'far_too', 'of_env', 'cache.app.taggable'], environment: ['ELSEWHERE' => $elsewhere]);
+        $classes = $this->play('classes', $config, ['cache.app', 'products', 'plain', 'child', 'far', 'far_too', 'near', 'of_parameter', 'of_env', 'cache.app.taggable'], environment: ['ELSEWHERE' => $elsewhere]);
         self::assertSame([LarderAdapter::class], \array_values(\array_unique(\array_column($classes, 'class'))));
-        self::assertSame([0, 0, 0, 0, 4, 4, 6, 0], \array_column($classes, 'cache'));
+        self::assertSame([0, 0, 0, 0, 4, 4, 0, 4, 8, 0], \array_column($classes, 'cache'));
         // Where the bundle says, outside of what cache:clear replaces.
         self::assertTrue($this->play('save', $config, ['products', 'key', 'value'], environment: ['ELSEWHERE' => $elsewhere]));
         self::assertDirectoryExists($this->root->file('var/larder'));
@@ -137,6 +145,26 @@ final class ApplicationTest extends ApplicationTestCase
         self::assertSame([LarderStore::class, LarderStore::class, FlockStore::class, LarderStore::class], $this->play('stores', $config, $ids, environment: $environment));
         self::assertDirectoryExists($this->root->file('elsewhere'));
         self::assertSame(FlockStore::class, $this->play('stores', $config, $ids, environment: ['LOCKS' => 'flock'])[1]);
+    }
+
+    public function testCommandsOfFailedMessages(): void
+    {
+        $dsn = 'larder+sqlite://' . $this->root->file('queue');
+        $config = ['framework' => ['messenger' => ['failure_transport' => 'failed', 'transports' => ['failed' => "$dsn?queue=failed"]]]];
+        Frameworks::prefer();
+        $transport = (new LarderTransportFactory())->createTransport("$dsn?queue=failed", [], new PhpSerializer());
+        $ids = [];
+        foreach (['one', 'two'] as $text) {
+            $sent = $transport->send(new Envelope(new Note($text), [new SentToFailureTransportStamp('async')]));
+            $ids[] = $sent->last(TransportMessageIdStamp::class)?->getId();
+        }
+        [$status, $text] = $this->play('command', $config, ['messenger:failed:show', "messenger:failed:show $ids[0]"]);
+        self::assertSame(0, $status, $text);
+        self::assertMatchesRegularExpression("/$ids[0] .*Note.*$ids[1] .*Note/s", $text);
+        [$status, $text] = $this->play('command', $config, ["messenger:failed:remove $ids[0] --force"]);
+        self::assertSame(0, $status, $text);
+        [$status, $text] = $this->play('command', $config, ['messenger:failed:show']);
+        self::assertSame([0, false, true], [$status, \str_contains($text, $ids[0]), \str_contains($text, $ids[1])]);
     }
 
     public function testSessions(): void

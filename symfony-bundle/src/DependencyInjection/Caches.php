@@ -28,12 +28,19 @@ final class Caches
             ->addTag('kernel.reset', ['method' => 'refresh']);
     }
 
-    /** The service of a provider: a DSN's own, which is made if it is not there, or the provider itself. */
+    /**
+     * The service of a provider: the application's cache if it has this DSN, or the DSN's own, which is made if it is not there, or
+     * the provider itself.
+     */
     public static function service(ContainerBuilder $container, #[\SensitiveParameter] string $provider): string
     {
         $container->resolveEnvPlaceholders($provider, null, $environment);
         if ($environment === [] && !\str_contains($provider, '://')) {
             return $provider;
+        }
+        $own = $container->hasDefinition(self::OWN) ? $container->getDefinition(self::OWN)->getArgument(0) : [];
+        if (\is_array($own) && $container->getParameterBag()->resolveValue($own['dsn'] ?? '') === $container->getParameterBag()->resolveValue($provider)) {
+            return self::OWN;
         }
         $id = '.' . self::OWN . '.' . ContainerBuilder::hash($provider);
         $container->hasDefinition($id) || $container->setDefinition($id, self::definition($provider));
