@@ -10,7 +10,7 @@ use PhpCsFixer\Finder;
 use PhpCsFixer\Runner\Parallel\ParallelConfigFactory;
 
 $finder = Finder::create()
-    ->in([__DIR__ . '/src', __DIR__ . '/tests', __DIR__ . '/bench', __DIR__ . '/demo', __DIR__ . '/lab', __DIR__ . '/wordpress'])
+    ->in([__DIR__ . '/src', __DIR__ . '/tests', __DIR__ . '/bench', __DIR__ . '/demo', __DIR__ . '/lab', __DIR__ . '/symfony-bundle', __DIR__ . '/wordpress'])
     ->notPath('#^classes/#')
     ->append([__FILE__])
     ->append(is_file(__DIR__ . '/bin/larder') ? [__DIR__ . '/bin/larder'] : []);

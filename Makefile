@@ -132,7 +132,7 @@ ext-costs: ## measure what decided the extension's design: locks, fences, probes
 	@mkdir -p build && $${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -Iext/segment ext/segment/*.c ext/measure/costs.c -o build/ext-costs -lpthread -lm
 	@build/ext-costs
 
-frameworks: build/frameworks/autoload.php ## fetch Symfony and Laravel, for the tests of src/Bridge/ (about 120 MB, in build/frameworks/)
+frameworks: build/frameworks/autoload.php ## fetch Symfony and Laravel, for the tests of the bridges (about 120 MB, in build/frameworks/)
 
 build/frameworks/autoload.php: tests/Bridge/composer.json
 	@composer update --working-dir=tests/Bridge --no-progress --prefer-dist --no-scripts --quiet

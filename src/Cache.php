@@ -429,19 +429,48 @@ final class Cache implements HitPath
     }
 
     /**
+     * Stores values in one transaction or round trip, each as set() does.
+     *
      * @param array<array-key, mixed> $values by key
      * @param list<string>            $tags
      *
-     * @throws NotStorable|InvalidKey|InvalidInterval
+     * @throws NotStorable|InvalidKey|InvalidInterval nothing is stored
      */
     public function setMultiple(array $values, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
+        return $this->setAll($values, $this->seconds($ttl, $this->space->ttl), $tags, $this->seconds($soft, $this->space->soft));
+    }
+
+    /**
+     * As setMultiple(), for adapters whose values have times and tags of their own.
+     *
+     * @internal
+     *
+     * @param array<array-key, mixed>        $values by key
+     * @param array<array-key, int>          $ttls   of those that have one, by key
+     * @param array<array-key, list<string>> $tags   of those that have any, by key
+     *
+     * @throws NotStorable|InvalidKey nothing is stored
+     */
+    public function setEach(array $values, array $ttls, array $tags = []): bool
+    {
+        return $this->setAll($values, $this->space->ttl, [], $this->space->soft, $ttls, $tags);
+    }
+
+    /**
+     * @param array<array-key, mixed>        $values by key
+     * @param list<string>                   $tags
+     * @param array<array-key, int>          $ttls   of those that have another one than $ttl, by key
+     * @param array<array-key, list<string>> $tagsOf those that have others than $tags, by key
+     *
+     * @throws NotStorable|InvalidKey
+     */
+    private function setAll(array $values, int $ttl, array $tags, int $soft, array $ttls = [], array $tagsOf = []): bool
+    {
         if (($here = $this->here()) !== null) {
-            return $here->setMultiple($values, $ttl, $tags, $soft);
+            return $here->setAll($values, $ttl, $tags, $soft, $ttls, $tagsOf);
         }
         $held = Signals::hold();
-        $ttl = $this->seconds($ttl, $this->space->ttl);
-        $soft = $this->seconds($soft, $this->space->soft);
         if ($values === []) {
             return true;
         }
@@ -453,17 +482,23 @@ final class Cache implements HitPath
                 $pinned[] = $name;
             }
         }
+        $over = [];
         foreach ($values as $key => $value) {
-            $entries[$this->space->entries . $key] = $this->entry($value, $ttl, $tags, $soft);
+            $life = $ttls[$key] ?? $ttl;
+            $entries[$this->space->entries . $key] = $this->entry($value, $life, $tagsOf[$key] ?? $tags, $soft);
+            if ($life < 0) {
+                $over[] = $key;
+                unset($values[$key], $entries[$this->space->entries . $key]);
+            }
         }
-        if ($ttl < 0) {
-            return $this->deleteMultiple(\array_keys($values));
+        $done = $over === [] || $this->deleteMultiple($over);
+        if ($entries === []) {
+            return $done;
         }
         $sets = $this->request->sets();
-        $done = true;
         if ($this->openTransaction() !== null) {
             foreach ($values as $key => $value) {
-                $done = $this->set((string) $key, $value, $ttl, $tags, $soft) && $done;
+                $done = $this->set((string) $key, $value, $ttls[$key] ?? $ttl, $tagsOf[$key] ?? $tags, $soft) && $done;
             }
 
             return $done;

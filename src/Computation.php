@@ -111,16 +111,25 @@ final class Computation
     {
         $first = (new \ReflectionFunction($compute))->getParameters()[0] ?? null;
         $type = $first?->getType();
-        if ($first === null || ($type === null && $first->isOptional())) {
-            return false;
-        }
+
+        return self::isNamed($compute) || ($first !== null && !$first->isOptional() && ($type === null || (string) $type === 'mixed'));
+    }
+
+    /**
+     * Whether a callable's first parameter says that it takes a computation.
+     *
+     * @internal
+     */
+    public static function isNamed(\Closure $compute): bool
+    {
+        $type = ((new \ReflectionFunction($compute))->getParameters()[0] ?? null)?->getType();
         foreach ($type instanceof \ReflectionUnionType ? $type->getTypes() : [$type] as $each) {
             if ($each instanceof \ReflectionNamedType && \strcasecmp($each->getName(), self::class) === 0) {
                 return true;
             }
         }
 
-        return $type === null || (!$first->isOptional() && (string) $type === 'mixed');
+        return false;
     }
 
     private function check(): void

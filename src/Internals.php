@@ -10,8 +10,8 @@ use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 
 /**
- * What the page cache and the WordPress plugin need of a cache beyond its public interface: copies outside the tiers, which
- * must end with what they were made of.
+ * What the page cache, the WordPress plugin and the bridges need of a cache beyond its public interface: mostly for copies outside
+ * the tiers, which must end with what they were made of.
  *
  * @internal
  */
@@ -33,6 +33,12 @@ final class Internals
     public function start(): void
     {
         $this->request->view->isBegun || $this->request->renew();
+    }
+
+    /** The position in the journal up to which this request knows what others have changed. */
+    public function position(): int
+    {
+        return $this->request->view->history->seen;
     }
 
     /**

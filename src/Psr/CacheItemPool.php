@@ -188,7 +188,7 @@ final class CacheItemPool implements CacheItemPoolInterface
     }
 
     /**
-     * Saves the deferred items, those with the same time to live by one Cache::setMultiple().
+     * Saves the deferred items by one Cache::setEach().
      *
      * An item that could not be saved is dropped: if the pool kept it, it would go on to serve it, and later bury newer
      * values with it.
@@ -199,28 +199,18 @@ final class CacheItemPool implements CacheItemPoolInterface
         $deferred = $this->deferred;
         $this->deferred = [];
         $done = true;
-        $over = [];
-        $batches = [];
+        $values = $ttls = [];
         foreach ($deferred as $key => [$data, $expiry]) {
-            $ttl = self::ttl($expiry);
-            if ($ttl !== null && $ttl < 0) {
-                $over[] = (string) $key;
-                continue;
-            }
             try {
-                $batches[$ttl ?? ''][$key] = $this->codec->decode($data);
+                $values[$key] = $this->codec->decode($data);
+                $ttl = self::ttl($expiry);
+                $ttl === null || $ttls[$key] = $ttl;
             } catch (Undecodable) {
                 $done = false;
             }
         }
-        if ($over !== []) {
-            $done = $this->cache->deleteMultiple($over) && $done;
-        }
-        foreach ($batches as $ttl => $values) {
-            $done = $this->store($values, $ttl === '' ? null : $ttl) && $done;
-        }
 
-        return $done;
+        return $this->store($values, $ttls) && $done;
     }
 
     /**
@@ -239,16 +229,19 @@ final class CacheItemPool implements CacheItemPoolInterface
         throw new \LogicException('A cache pool cannot be unserialized; make a new one.');
     }
 
-    /** @param array<array-key, mixed> $values */
-    private function store(array $values, ?int $ttl): bool
+    /**
+     * @param array<array-key, mixed> $values
+     * @param array<array-key, int>   $ttls
+     */
+    private function store(array $values, array $ttls): bool
     {
         try {
-            return $this->cache->setMultiple($values, $ttl);
+            return $this->cache->setEach($values, $ttls);
         } catch (NotStorable) {
             // One value was storable when it was deferred and no longer is: save the others one by one.
             if (\count($values) > 1) {
                 foreach ($values as $key => $value) {
-                    $this->store([$key => $value], $ttl);
+                    $this->store([$key => $value], $ttls);
                 }
             }
 

@@ -90,7 +90,7 @@ final class MemoryTransport implements Transport
         $acknowledged === [] || $this->acknowledge($acknowledged);
         $now = $this->expire();
         $ready = $this->isPaused ? [] : \array_filter($this->waiting, static fn(array $kept): bool => $kept['due'] <= $now);
-        \uasort($ready, static fn(array $a, array $b): int => [$b['message']['priority'], $a['n']] <=> [$a['message']['priority'], $b['n']]);
+        \uasort($ready, static fn(array $a, array $b): int => self::turn($a, $now) <=> self::turn($b, $now));
         $claims = [];
         $times = [];
         if ($rate !== null) {
@@ -152,6 +152,25 @@ final class MemoryTransport implements Transport
         $this->expire();
 
         return \count($this->waiting);
+    }
+
+    public function waiting(int $limit, string $id = ''): array
+    {
+        $now = $this->expire();
+        $waiting = $id === '' ? $this->waiting : \array_intersect_key($this->waiting, [$id => true]);
+        \uasort($waiting, static fn(array $a, array $b): int => self::turn($a, $now) <=> self::turn($b, $now));
+
+        return \array_map(static fn(array $kept): array => ['id' => $kept['id'], 'body' => $kept['message']['body'], 'attempts' => $kept['attempts']], \array_slice(\array_values($waiting), 0, $limit));
+    }
+
+    public function remove(array $ids): int
+    {
+        $this->expire();
+        $removed = \array_intersect_key($this->waiting, \array_flip($ids));
+        \array_map($this->free(...), $removed);
+        $this->waiting = \array_diff_key($this->waiting, $removed);
+
+        return \count($removed);
     }
 
     public function stats(): array
@@ -225,6 +244,16 @@ final class MemoryTransport implements Transport
         $next = \min([...\array_column($this->waiting, 'due'), ...\array_column($this->claimed, 'due'), $now + $milliseconds]);
         // While it is paused, what is due stays so.
         Clock::pause(($this->isPaused ? $milliseconds : \max(1, $next - $now)) * 1_000);
+    }
+
+    /**
+     * @param Kept $kept
+     *
+     * @return array{int, int, int} by which messages that wait are ordered
+     */
+    private static function turn(array $kept, int $now): array
+    {
+        return $kept['due'] <= $now ? [0, ~$kept['message']['priority'], $kept['n']] : [1, $kept['due'], $kept['n']];
     }
 
     /** Takes back what nobody has acknowledged in time. @return int the time */

@@ -231,6 +231,33 @@ final class Queue
         return new Message($this->transport(), $token, $id, null, $attempts, $this->options()->retry);
     }
 
+    /**
+     * Messages that wait, without handing them out: those that are due in the order in which they would be, then the delayed ones.
+     *
+     * @param ?string $id only this one
+     *
+     * @return list<array{id: string, body: mixed, attempts: int, error: string}> error: why the body cannot be told; ''
+     */
+    public function waiting(int $limit = 100, ?string $id = null): array
+    {
+        return \array_map(function (array $waiting): array {
+            $error = null;
+            $body = $this->decode($this->options(), $waiting['body'], $error);
+
+            return ['id' => $waiting['id'], 'body' => $error === null ? $body : null, 'attempts' => $waiting['attempts'], 'error' => $error ?? ''];
+        }, $id === '' ? [] : $this->transport()->waiting($limit >= 0 ? $limit : throw new \InvalidArgumentException("waiting() was asked for $limit messages; ask for 0 or more."), $id ?? ''));
+    }
+
+    /**
+     * Removes messages that wait, by their ids; none that a worker has now, and none of the dead.
+     *
+     * @return int how many
+     */
+    public function remove(string ...$ids): int
+    {
+        return $this->transport()->remove(\array_values($ids));
+    }
+
     /** @return list<array{id: string, body: mixed, attempts: int, error: string, at: int}> the oldest first; `at` is a Unix time */
     public function dead(int $limit = 100): array
     {

@@ -348,6 +348,58 @@ final class RedisScript
         }
         LUA;
 
+    /**
+     * ARGV: how many at the most; the id of the only one and a space, or nothing; then as for STATS. Looks at as many messages as
+     * wait, which takes its time where those are many.
+     */
+    private const LIST = self::COMMON . <<<'LUA'
+        promote(clock(), tonumber(ARGV[3]), tonumber(ARGV[4]))
+        local most, only, list = tonumber(ARGV[1]), ARGV[2], {}
+        local step = only == '' and most or 1000
+        local function add(name, priority)
+          local from, found = 0, 0
+          repeat
+            local some = redis.call(priority and 'LRANGE' or 'ZRANGE', base .. name, from, from + step - 1)
+            for _, item in ipairs(some) do
+              local id = priority and string.match(item, '^%d+') or idOf(item)
+              if only == '' or only == id .. ' ' then
+                local message = priority and item or redis.call('HGET', base .. ':m', id)
+                if message then
+                  local place = priority and priority .. string.format('%016.0f', tonumber(id)) or string.sub(item, 1, 32)
+                  list[#list + 1] = {place, message, priority and '0' or string.match(item, ':(%d+)'), name, item}
+                  found = found + 1
+                end
+              end
+            end
+            from = from + step
+          until #some < step or found >= most
+        end
+        add(':r')
+        for _, priority in ipairs(redis.call('ZRANGE', base .. ':p', 0, -1)) do add(':f:' .. priority, priority) end
+        table.sort(list, function(a, b) return a[1] < b[1] end)
+        if #list < most then add(':d') end
+
+        LUA;
+
+    /** ARGV: as for LIST. Gives attempts and message of each. */
+    public const WAITING = self::LIST . <<<'LUA'
+        local reply = {}
+        for i = 1, math.min(most, #list) do reply[i] = {list[i][3], list[i][2]} end
+        return reply
+        LUA;
+
+    /** ARGV: as for LIST, of one message. Gives 1 or 0. */
+    public const REMOVE = self::LIST . <<<'LUA'
+        if #list == 0 then return 0 end
+        local _, message, _, name, item = unpack(list[1])
+        local id, key = string.match(message, '^%d+'), keyOf(message)
+        if key ~= '' and redis.call('HGET', base .. ':k', key) == id then redis.call('HDEL', base .. ':k', key) end
+        if string.sub(name, 1, 3) == ':f:' then redis.call('LREM', base .. name, 1, item) else redis.call('ZREM', base .. name, item) end
+        remove(id)
+        redis.call('HINCRBY', base, 'w', -1)
+        return 1
+        LUA;
+
     /** ARGV: how many at the most; then as for STATS. Gives id, time, message, member and error of each. */
     public const DEAD = self::COMMON . <<<'LUA'
         promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))

@@ -132,6 +132,31 @@ final class RedisTransport implements Transport
         return $stats['ready'] + $stats['delayed'];
     }
 
+    public function waiting(int $limit, string $id = ''): array
+    {
+        if ($limit < 1) {
+            return [];
+        }
+        $waiting = [];
+        foreach (self::list($this->run(RedisScript::WAITING, [(string) $limit, $id === '' ? '' : $this->inside([$id])[0] . ' ', (string) $this->retry->most, self::PROMOTED])) as $row) {
+            [$attempts, $message] = self::texts($row);
+            [$id, $body] = self::parts($message);
+            $waiting[] = ['id' => $this->outside($id), 'body' => $body, 'attempts' => (int) $attempts];
+        }
+
+        return $waiting;
+    }
+
+    public function remove(array $ids): int
+    {
+        $count = 0;
+        foreach ($this->inside($ids) as $id) {
+            $count += self::number($this->run(RedisScript::REMOVE, ['1', "$id ", (string) $this->retry->most, self::PROMOTED]));
+        }
+
+        return $count;
+    }
+
     public function stats(): array
     {
         do {

@@ -23,6 +23,7 @@ use Larder\System\Signals;
  * @phpstan-import-type New from Transport
  * @phpstan-import-type Claimed from Transport
  * @phpstan-import-type State from MessageTables
+ * @phpstan-import-type Head from MessageTables
  */
 final class SqliteTransport implements Transport
 {
@@ -184,6 +185,41 @@ final class SqliteTransport implements Transport
         });
     }
 
+    public function waiting(int $limit, string $id = ''): array
+    {
+        return $this->look(function (SqliteConnection $connection) use ($limit, $id): array {
+            $now = MessageTables::now();
+            MessageTables::expire($connection, $now, $this->retry);
+            MessageTables::promote($connection, $now);
+            $left = Memory::left();
+            $waiting = [];
+            $where = $id === '' ? '' : 'WHERE id = ?';
+            foreach (['ready' => 'rank', 'delayed' => 'due'] as $table => $first) {
+                foreach (MessageTables::heads($connection, "$table $where ORDER BY $first, n LIMIT ?", [...($id === '' ? [] : [$id]), $limit - \count($waiting)]) as $head) {
+                    $waiting[] = ['id' => $head['id'], 'body' => self::shown($connection, $table, $head, $left), 'attempts' => $head['attempts']];
+                }
+            }
+
+            return $waiting;
+        });
+    }
+
+    public function remove(array $ids): int
+    {
+        return $this->look(function (SqliteConnection $connection) use ($ids): int {
+            MessageTables::expire($connection, MessageTables::now(), $this->retry);
+            $count = 0;
+            foreach ($ids as $id) {
+                $removed = MessageTables::run($connection, 'DELETE FROM ready WHERE id = ?', [$id]) + MessageTables::run($connection, 'DELETE FROM delayed WHERE id = ?', [$id]);
+                $removed === 0 || MessageTables::run($connection, 'DELETE FROM waiting WHERE id = ?', [$id]);
+                $count += $removed;
+            }
+            MessageTables::count($connection, -$count);
+
+            return $count;
+        });
+    }
+
     public function stats(): array
     {
         return $this->look(function (SqliteConnection $connection): array {
@@ -209,12 +245,24 @@ final class SqliteTransport implements Transport
             $left = Memory::left();
             $dead = [];
             foreach (MessageTables::heads($connection, 'dead ORDER BY due, n LIMIT ?', [$limit]) as $head) {
-                $body = MessageTables::body($connection, 'dead', $head, $left) ?? '';
-                $dead[] = ['id' => $head['id'], 'body' => $head['sum'] === MessageTables::sum($head['id'], $body) ? $body : '', 'attempts' => $head['attempts'], 'error' => $head['error'], 'at' => $head['due']];
+                $dead[] = ['id' => $head['id'], 'body' => self::shown($connection, 'dead', $head, $left), 'attempts' => $head['attempts'], 'error' => $head['error'], 'at' => $head['due']];
             }
 
             return $dead;
         });
+    }
+
+    /**
+     * @param 'ready'|'delayed'|'dead' $table
+     * @param Head                     $head
+     *
+     * @return string the body; '' where it is damaged or does not fit into memory
+     */
+    private static function shown(SqliteConnection $connection, string $table, array $head, int &$left): string
+    {
+        $body = MessageTables::body($connection, $table, $head, $left) ?? '';
+
+        return $head['sum'] === MessageTables::sum($head['id'], $body) ? $body : '';
     }
 
     public function retryDead(array $ids): int

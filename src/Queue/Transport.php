@@ -12,6 +12,7 @@ namespace Larder\Queue;
  *
  * @phpstan-type New array{body: string, delay: int, priority: int, key: ?string, stays: bool}
  * @phpstan-type Claimed array{id: string, token: string, body: string, attempts: int}
+ * @phpstan-type Waiting array{id: string, body: string, attempts: int}
  * @phpstan-type Dead array{id: string, body: string, attempts: int, error: string, at: int}
  * @phpstan-type Stats array{ready: int, delayed: int, claimed: int, dead: int, paused: bool, late: ?float}
  */
@@ -75,6 +76,24 @@ interface Transport
 
     /** Messages that wait: due or delayed. */
     public function size(): int;
+
+    /**
+     * Messages that wait, without handing them out: those that are due in the order in which they would be, then the delayed ones.
+     *
+     * @param string $id only this one; '': any
+     *
+     * @return list<Waiting>
+     */
+    public function waiting(int $limit, string $id = ''): array;
+
+    /**
+     * Removes messages that wait; none that is claimed or dead.
+     *
+     * @param list<string> $ids
+     *
+     * @return int how many
+     */
+    public function remove(array $ids): int;
 
     /** @return Stats late: seconds that the next message has been due; null: none is */
     public function stats(): array;

@@ -185,11 +185,15 @@ final class Request
         return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
     }
 
-    /** Each call of the application that writes comes here first, by one of the methods that follow. */
-    private function writes(): Writes
+    /**
+     * Each call of the application that writes comes here first, by one of the methods that follow.
+     *
+     * @param bool $begins false: it reads before it writes, and that begins the view
+     */
+    private function writes(bool $begins = true): Writes
     {
         $this->forks && $this->noticeFork();
-        $this->view->isBegun || $this->view->start();
+        !$begins || $this->view->isBegun || $this->view->start();
 
         return $this->writes ??= new Writes($this->view, $this->reader(), $this->truth);
     }
@@ -201,18 +205,18 @@ final class Request
         return $this->sets ??= new Sets($writes, $this->view, $this->reader(), $this->truth);
     }
 
-    public function deletes(): Deletes
+    public function deletes(bool $begins = true): Deletes
     {
-        $writes = $this->writes();
+        $writes = $this->writes($begins);
 
         return $this->deletes ??= new Deletes($writes, $this->view, $this->truth);
     }
 
-    public function fills(): Fills
+    public function fills(bool $begins = true): Fills
     {
-        $writes = $this->writes();
+        $writes = $this->writes($begins);
 
-        return $this->fills ??= new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes());
+        return $this->fills ??= new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes($begins));
     }
 
     public function marks(): Marks
@@ -244,7 +248,7 @@ final class Request
 
     public function remember(): Remember
     {
-        $fills = $this->fills();
+        $fills = $this->fills(false);
 
         return $this->remember ??= new Remember($this->view, $this->reader(), $fills, $this->truth, $this->view->leases(), $this->lease);
     }

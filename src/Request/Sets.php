@@ -75,6 +75,7 @@ final class Sets
     private function setAll(array $entries, Space $space, ?Change $made = null, ?ChangeResult $outcome = null): array
     {
         $verdicts = $open = [];
+        $making = \count($entries) > 1 ? $this->view->missingMarkers($entries) : [];
         foreach ($entries as $key => $entry) {
             $open[$key] = $this->steps((string) $key, $space, $entry, $made ?? $this->first((string) $key, $space, $entry), $made !== null, $outcome);
         }
@@ -88,7 +89,12 @@ final class Sets
                     unset($open[$key]);
                 }
             }
-            $outcomes = $changes === [] ? null : $this->truth->write(\array_values($changes), \array_keys($changes));
+            $outcomes = $changes === [] ? null : $this->truth->write([...\array_values($making), ...\array_values($changes)], \array_keys($changes));
+            if ($making !== []) {
+                $this->view->settle($making, $outcomes ?? []);
+                $outcomes = $outcomes === null ? null : \array_slice($outcomes, \count($making));
+                $making = [];
+            }
             foreach (\array_values($open) as $i => $steps) {
                 $steps->send($outcomes[$i] ?? null);
             }

@@ -526,6 +526,65 @@ final class View
         return !$this->truth->forgets() || ($this->floor($space, true) !== \PHP_INT_MAX && $this->tagsHold($entry, \PHP_INT_MAX, true));
     }
 
+    /**
+     * As precede(), for many entries: learns their tags' markers in one read, and leaves to the caller to make those that are
+     * missing, by changes before those of the entries in the same write. Until settle() they count as moved when they were read.
+     *
+     * @param array<array-key, Entry> $entries
+     *
+     * @return array<array-key, Change> by marker
+     */
+    public function missingMarkers(array $entries): array
+    {
+        $unknown = [];
+        foreach ($this->truth->forgets() ? $entries : [] as $entry) {
+            foreach ($entry->tags as $tag) {
+                if (!isset($unknown[$tag]) && $this->known($tag) === null) {
+                    $unknown[$tag] = true;
+                }
+            }
+        }
+        if (\count($unknown) < 2) {
+            // marker() makes one.
+            return [];
+        }
+        $this->isBegun || $this->start();
+        $snapshot = $this->readMarkers(\array_keys($unknown));
+        if ($snapshot === null) {
+            return [];
+        }
+        $making = [];
+        foreach ($unknown as $marker => $_) {
+            if (isset($snapshot->records[$marker])) {
+                $this->learnMarker($marker, $snapshot);
+            } else {
+                $making[$marker] = $this->making($marker, $snapshot);
+                $this->noteMarker($marker, $snapshot->at);
+            }
+        }
+
+        return $making;
+    }
+
+    /**
+     * @param array<array-key, Change>      $making   of missingMarkers()
+     * @param list<?ChangeResult>           $outcomes in their order
+     */
+    public function settle(array $making, array $outcomes): void
+    {
+        $i = 0;
+        foreach ($making as $marker => $_) {
+            $outcome = $outcomes[$i++] ?? null;
+            if ($outcome !== null && $outcome->done) {
+                $this->history->own($outcome->position, $outcome->step);
+                $this->noteMarker((string) $marker, $outcome->position);
+            } else {
+                // Somebody else has made it, or nobody knows: to be read when it is asked for.
+                unset($this->markers[$marker]);
+            }
+        }
+    }
+
     /** Applies a change that this process made or learned of to its markers and copies. */
     public function changed(string $key, int $position, bool $own): void
     {
@@ -594,15 +653,31 @@ final class View
             return;
         }
         $this->isBegun || $this->start();
-        // Read the markers above them too: see unknownFlushes().
-        $above = \array_values(\array_unique(\array_merge(...\array_map(Markers::covering(...), $unknown))));
-        $snapshot = $this->again([...$unknown, ...$above]);
+        $snapshot = $this->readMarkers($unknown);
         if ($snapshot === null) {
             return;
         }
-        foreach ([...$above, ...$unknown] as $marker) {
+        foreach ($unknown as $marker) {
             $this->learnMarker($marker, $snapshot);
         }
+    }
+
+    /**
+     * Reads markers, and learns those above them in the same read: see unknownFlushes().
+     *
+     * @param non-empty-list<string> $markers
+     */
+    private function readMarkers(array $markers): ?Snapshot
+    {
+        $above = \array_values(\array_unique(\array_merge(...\array_map(Markers::covering(...), $markers))));
+        $snapshot = $this->again([...$markers, ...$above]);
+        if ($snapshot !== null) {
+            foreach ($above as $marker) {
+                $this->learnMarker($marker, $snapshot);
+            }
+        }
+
+        return $snapshot;
     }
 
     /** @param bool $swaps see at() */
@@ -771,8 +846,19 @@ final class View
 
     private function tryToMake(string $marker, Snapshot $snapshot): ?ChangeResult
     {
+        $outcome = $this->truth->write([$this->making($marker, $snapshot)])[0] ?? null;
+        if ($outcome !== null && $outcome->done) {
+            $this->history->own($outcome->position, $outcome->step);
+        }
+
+        return $outcome;
+    }
+
+    private function making(string $marker, Snapshot $snapshot): Change
+    {
         $this->noteForgotten($marker, $snapshot);
-        $outcome = $this->truth->write([new Change(
+
+        return new Change(
             $marker,
             Entry::MADE,
             $this->writer,
@@ -782,12 +868,7 @@ final class View
             epoch: $snapshot->epoch,
             // If this process dies now, a marker that another process makes first stays where it is, and what it covers valid.
             atomic: true,
-        )])[0] ?? null;
-        if ($outcome !== null && $outcome->done) {
-            $this->history->own($outcome->position, $outcome->step);
-        }
-
-        return $outcome;
+        );
     }
 
     /**

@@ -11,7 +11,7 @@ use PHPat\Test\Builder\Rule;
 use PHPat\Test\PHPat;
 
 /**
- * Which folder of src/ may import which: a folder imports those in its row and no other. Each row names only rows above it,
+ * Which folder of src/ and symfony-bundle/src/ may import which: a folder imports those in its row and no other. Each row names only rows above it,
  * so no circle is possible.
  *
  * PHPStan checks it, by phpat, and so does `make check`.
@@ -46,7 +46,6 @@ final class Imports
         'Page\Files' => ['System', 'Config', ''],
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
         'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
-        'Bridge\Symfony' => ['Config', 'Queue'],
         'Console\Support' => ['System', 'Config', ''],
         'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
@@ -54,6 +53,13 @@ final class Imports
         'Console\Queue' => ['Queue', 'Console\Support'],
         'Console' => ['System', 'Codec', 'Request', 'Config', '', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm', 'Console\Queue'],
         'Bridge\Laravel' => ['System', 'Config', 'Request', 'Lock', 'Session', '', 'Queue', 'Console'],
+        'SymfonyBundle\Cache' => ['Codec', ''],
+        'SymfonyBundle\Console' => [],
+        'SymfonyBundle\Lock' => ['Config', 'Lock'],
+        'SymfonyBundle\Messenger' => ['Config', '', 'Queue'],
+        'SymfonyBundle\Profiler' => ['', 'SymfonyBundle\Cache'],
+        'SymfonyBundle\DependencyInjection' => ['', 'SymfonyBundle\Lock', 'SymfonyBundle\Profiler'],
+        'SymfonyBundle' => ['Session', '', 'Console', 'SymfonyBundle\Cache', 'SymfonyBundle\Console', 'SymfonyBundle\Lock', 'SymfonyBundle\Messenger', 'SymfonyBundle\DependencyInjection'],
     ];
 
     /** Imports that a row cannot say: the laboratory's commands appear in bin/larder where it is installed. */
@@ -79,10 +85,10 @@ final class Imports
                     // The extension's own.
                     ...\array_map(Selector::classname(...), ['Larder\Segment', 'Larder\SegmentException']),
                 )
-                ->because('folders of src/ import in one direction: ' . self::class . '::ROWS');
+                ->because('folders import in one direction: ' . self::class . '::ROWS');
         }
-        $rows = \array_map(static fn(string $folder): string => \rtrim('src/' . \strtr($folder, '\\', '/'), '/'), $above);
-        foreach (self::folders('src') as $folder) {
+        $rows = \array_map(static fn(string $folder): string => \rtrim((string) \preg_replace('~^src/SymfonyBundle~', 'symfony-bundle/src', 'src/' . \strtr($folder, '\\', '/')), '/'), $above);
+        foreach ([...self::folders('src'), ...self::folders('symfony-bundle/src')] as $folder) {
             if (!\in_array($folder, $rows, true)) {
                 throw new \LogicException("$folder has no row: say which folders it may import.");
             }

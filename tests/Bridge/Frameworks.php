@@ -18,15 +18,27 @@ final class Frameworks
         \is_file(self::LOADER) || TestCase::markTestSkipped('No frameworks: make frameworks fetches them.');
     }
 
-    /** Loads them into this process. */
+    /** Loads them into this process: what the project's own libraries have too comes from those. */
     public static function load(): void
     {
+        self::loader()->register(false);
+    }
+
+    /** Loads them into this process: what both have comes from here, in the newest release that this PHP can run. */
+    public static function prefer(): void
+    {
+        self::loader()->register(true);
+    }
+
+    private static function loader(): ClassLoader
+    {
         self::demand();
-        $loader = require_once self::LOADER;
-        if ($loader instanceof ClassLoader) {
-            // After the project's own: only what that has not comes from there.
-            $loader->unregister();
-            $loader->register(false);
-        }
+        require_once __DIR__ . '/deepclone.php';
+        // Not once: it gives the same one each time.
+        $loader = require self::LOADER;
+        \assert($loader instanceof ClassLoader);
+        $loader->unregister();
+
+        return $loader;
     }
 }

@@ -20,6 +20,7 @@ use PHPUnit\Framework\TestCase;
 abstract class QueueContract extends TestCase
 {
     use Forks;
+    use QueueListing;
     use QueueBodies;
     use QueueRates;
     use QueueRetries;

@@ -54,10 +54,10 @@ final class RedisStore implements ReadsOne
     private const RENEWAL = 64;
 
     /**
-     * Changes in one round trip: few enough that the network holds all of them at once and the first reply comes soon. With
-     * more, the time-out would run until the server has made most of them.
+     * Changes in one round trip, as 200 values and a new tag of each: few enough that the network holds all of them at once
+     * and the first reply comes soon. With more, the time-out would run until the server has made most of them.
      */
-    private const BATCH = 200;
+    private const BATCH = 400;
 
     /** Records whose sizes stats() asks for. */
     private const WEIGHED = 100;

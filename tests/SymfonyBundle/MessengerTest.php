@@ -2,11 +2,12 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Bridge;
+namespace Larder\Tests\SymfonyBundle;
 
-use Larder\Bridge\Symfony\LarderTransport;
-use Larder\Bridge\Symfony\LarderTransportFactory;
 use Larder\Queue\Queue;
+use Larder\SymfonyBundle\Messenger\LarderTransport;
+use Larder\SymfonyBundle\Messenger\LarderTransportFactory;
+use Larder\Tests\Bridge\Frameworks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
@@ -30,13 +31,13 @@ use Symfony\Component\Messenger\Worker;
 /** The transport, under Messenger's own worker, bus and listeners. */
 #[CoversNothing]
 #[Group('bridge')]
-final class SymfonyTest extends TestCase
+final class MessengerTest extends TestCase
 {
     private TemporaryDirectory $root;
 
     protected function setUp(): void
     {
-        Frameworks::load();
+        Frameworks::prefer();
         $this->root = new TemporaryDirectory();
     }
 
@@ -108,13 +109,44 @@ final class SymfonyTest extends TestCase
     public function testAnEnvelopeWithoutItsClassIsADeadLetter(): void
     {
         $this->queue()->push(['body' => \addslashes(\serialize(new Envelope(new Note('x')))), 'headers' => []]);
-        $this->queue()->push(\str_replace('Bridge\\\\Note', 'Bridge\\\\Nope', ['body' => \addslashes(\serialize(new Envelope(new Note('x'))))]));
+        $this->queue()->push(\str_replace('SymfonyBundle\\\\Note', 'SymfonyBundle\\\\Nope', ['body' => \addslashes(\serialize(new Envelope(new Note('x'))))]));
         $this->queue()->push('not an envelope');
         $transport = $this->transport();
         self::assertCount(1, $transport->get());
         self::assertSame([[], []], [$transport->get(), $transport->get()]);
         self::assertSame(2, \count($this->queue()->dead()));
         self::assertStringContainsString('MessageDecodingFailedException: ', $this->queue()->dead()[0]['error']);
+    }
+
+    public function testWhatWaitsIsListedAndRemoved(): void
+    {
+        $transport = $this->transport();
+        foreach (['one', 'two', 'three'] as $text) {
+            $transport->send(new Envelope(new Note($text)));
+        }
+        $transport->send(new Envelope(new Note('later'), [new DelayStamp(3_600_000)]));
+        $this->queue()->push('not an envelope');
+        $texts = static fn(iterable $envelopes): array => \array_map(static fn(Envelope $envelope): string => $envelope->getMessage()->text, [...$envelopes]);
+        self::assertSame(['one', 'two', 'three', 'later'], $texts($transport->all()));
+        self::assertSame(['one', 'two'], $texts($transport->all(2)));
+        self::assertSame(5, $transport->getMessageCount(), 'To be listed takes nothing.');
+
+        [, $second, , $later] = \array_map(static fn(Envelope $envelope): mixed => $envelope->last(TransportMessageIdStamp::class)?->getId(), [...$transport->all()]);
+        self::assertSame(['two'], $texts([$transport->find($second)]));
+        self::assertNull($transport->find('unknown'));
+        self::assertNull($transport->find(null));
+        $transport->reject($transport->find($second));
+        $transport->ack($transport->find($later));
+        self::assertNull($transport->find($second));
+        self::assertSame(['one', 'three'], $texts($transport->all()));
+
+        // A worker has it now.
+        $first = [...$transport->all(1)][0];
+        [$claimed] = $transport->get();
+        $transport->reject($first);
+        self::assertSame(1, $this->queue()->stats()['claimed']);
+        $transport->ack($claimed);
+        self::assertSame(['three'], $texts($transport->all()));
     }
 
     public function testTheFactoryTakesItsDsnsAndSaysWhatIsWrong(): void

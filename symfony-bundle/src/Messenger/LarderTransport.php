@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Bridge\Symfony;
+namespace Larder\SymfonyBundle\Messenger;
 
 use Larder\Queue\Message;
 use Larder\Queue\Queue;
@@ -13,6 +13,7 @@ use Symfony\Component\Messenger\Exception\TransportException;
 use Symfony\Component\Messenger\Stamp\DelayStamp;
 use Symfony\Component\Messenger\Stamp\TransportMessageIdStamp;
 use Symfony\Component\Messenger\Transport\Receiver\KeepaliveReceiverInterface;
+use Symfony\Component\Messenger\Transport\Receiver\ListableReceiverInterface;
 use Symfony\Component\Messenger\Transport\Receiver\MessageCountAwareInterface;
 use Symfony\Component\Messenger\Transport\Serialization\SerializerInterface;
 use Symfony\Component\Messenger\Transport\TransportInterface;
@@ -22,9 +23,14 @@ use Symfony\Component\Messenger\Transport\TransportInterface;
  *
  * Messenger sees to retries by itself: it sends a message that failed anew, and rejects the old one. The queue's own attempts
  * count what Messenger does not see: workers that died of the message.
+ *
+ * What all() and find() give is still waiting, and a worker may get it meanwhile. ack() and reject() remove it then, if it waits.
  */
-final readonly class LarderTransport implements TransportInterface, KeepaliveReceiverInterface, MessageCountAwareInterface
+final readonly class LarderTransport implements TransportInterface, KeepaliveReceiverInterface, ListableReceiverInterface, MessageCountAwareInterface
 {
+    /** Messages that all() gives without a limit. */
+    private const MOST = 10_000;
+
     public function __construct(private Queue $queue, private SerializerInterface $serializer, private int $visibility) {}
 
     public function send(Envelope $envelope): Envelope
@@ -45,8 +51,7 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
             return [];
         }
         try {
-            $encoded = $message->body;
-            $envelope = $this->serializer->decode(\is_array($encoded) ? $encoded : throw new MessageDecodingFailedException('It is none of Messenger.'));
+            $envelope = $this->decoded($message->body);
         } catch (MessageDecodingFailedException $failure) {
             // Among the dead it is found again, when its class is there.
             self::told(static fn(): bool => $message->bury($failure::class . ': ' . $failure->getMessage()));
@@ -59,6 +64,12 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
 
     public function ack(Envelope $envelope): void
     {
+        $id = $envelope->last(TransportMessageIdStamp::class)?->getId();
+        if ($envelope->last(LarderStamp::class) === null && \is_string($id)) {
+            self::told(fn(): int => $this->queue->remove($id));
+
+            return;
+        }
         self::told(static fn(): bool => self::message($envelope)->ack());
     }
 
@@ -74,6 +85,25 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
         self::told(fn(): bool => self::message($envelope)->extend(\max($this->visibility, 2 * ($seconds ?? 0))));
     }
 
+    /** @return \Generator<int, Envelope> those that are due first; 10,000 at the most */
+    public function all(?int $limit = null): iterable
+    {
+        foreach (self::told(fn(): array => $this->queue->waiting($limit ?? self::MOST)) as $waiting) {
+            try {
+                yield $this->listed($waiting);
+            } catch (MessageDecodingFailedException) {
+                // The next worker finds it, and buries it.
+            }
+        }
+    }
+
+    public function find(mixed $id): ?Envelope
+    {
+        $waiting = self::told(fn(): array => $this->queue->waiting(1, \is_scalar($id) ? (string) $id : ''));
+
+        return $waiting === [] ? null : $this->listed($waiting[0]);
+    }
+
     public function getMessageCount(): int
     {
         return self::told($this->queue->size(...));
@@ -82,6 +112,27 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
     private static function message(Envelope $envelope): Message
     {
         return $envelope->last(LarderStamp::class)->message ?? throw new TransportException('This envelope was not received from this transport.');
+    }
+
+    /**
+     * @param array{id: string, body: mixed, attempts: int, error: string} $waiting
+     *
+     * @throws MessageDecodingFailedException
+     */
+    private function listed(array $waiting): Envelope
+    {
+        return $this->decoded($waiting['body'])->with(new TransportMessageIdStamp($waiting['id']));
+    }
+
+    /** @throws MessageDecodingFailedException */
+    private function decoded(mixed $body): Envelope
+    {
+        if (!\is_array($body) || !\is_string($body['body'] ?? null)) {
+            throw new MessageDecodingFailedException('It is none of Messenger.');
+        }
+
+        /** @var array{body: string, headers?: array<string, string>} $body */
+        return $this->serializer->decode($body);
     }
 
     /**

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Bridge\Symfony;
+namespace Larder\SymfonyBundle\Messenger;
 
 use Larder\Config\InvalidConfiguration;
 use Larder\Queue\Queue;
@@ -16,8 +16,6 @@ use Symfony\Component\Messenger\Transport\TransportInterface;
  *
  * Options, in the DSN's query or in the transport's configuration: `queue` ("messages"), `visibility` (seconds that a message
  * is one worker's; 60), and those of Queue::open().
- *
- * This folder is the queue behind Symfony Messenger, and nothing more.
  *
  * @implements TransportFactoryInterface<LarderTransport>
  */

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Bridge\Symfony;
+namespace Larder\SymfonyBundle\Messenger;
 
 use Larder\Queue\Message;
 use Symfony\Component\Messenger\Stamp\NonSendableStampInterface;

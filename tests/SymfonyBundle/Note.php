@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Tests\Bridge;
+namespace Larder\Tests\SymfonyBundle;
 
 /** A message. */
 final class Note

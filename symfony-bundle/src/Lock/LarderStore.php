@@ -1,0 +1,158 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\SymfonyBundle\Lock;
+
+use Larder\Lock\Lock;
+use Larder\Lock\LockFailure;
+use Larder\Lock\Locks;
+use Symfony\Component\Lock\BlockingStoreInterface;
+use Symfony\Component\Lock\Exception\LockAcquiringException;
+use Symfony\Component\Lock\Exception\LockConflictedException;
+use Symfony\Component\Lock\Exception\LockReleasingException;
+use Symfony\Component\Lock\Key;
+
+/**
+ * Larder's locks as a store of Symfony Lock.
+ *
+ * Over SQLite a lock ends at once with the process that took it. So its key cannot be serialized for another process, unless
+ * the store hands each lock over: then it ends at its time only.
+ */
+final class LarderStore implements BlockingStoreInterface
+{
+    /** Seconds; those that wait have no other end in Symfony. */
+    private const FOREVER = 31_536_000.0;
+
+    /** @var \WeakMap<Key, Lock> taken by this process */
+    private \WeakMap $locks;
+
+    /**
+     * @param float $ttl       seconds that a lock lives until Symfony sets its end
+     * @param bool  $handsOver whether another process may release or renew a lock by its serialized key
+     */
+    public function __construct(private readonly Locks $store, private readonly bool $handsOver, private readonly float $ttl = 300.0)
+    {
+        $this->locks = new \WeakMap();
+    }
+
+    public function save(Key $key): void
+    {
+        if (!$this->renew($key, $this->ttl)) {
+            $this->keep($key, fn(): ?Lock => $this->store->acquire(self::name($key), $this->ttl));
+        }
+    }
+
+    public function waitAndSave(Key $key): void
+    {
+        if (!$this->renew($key, $this->ttl)) {
+            $this->keep($key, fn(): ?Lock => $this->store->block(self::name($key), self::FOREVER, $this->ttl));
+        }
+    }
+
+    public function putOffExpiration(Key $key, float $ttl): void
+    {
+        if (!$this->renew($key, $ttl)) {
+            throw new LockConflictedException('The lock has ended, and may be somebody else\'s.');
+        }
+    }
+
+    public function delete(Key $key): void
+    {
+        try {
+            $this->lock($key)?->release();
+        } catch (LockFailure $failure) {
+            throw new LockReleasingException($failure->getMessage(), 0, $failure);
+        }
+        unset($this->locks[$key]);
+        $key->removeState(self::class);
+    }
+
+    public function exists(Key $key): bool
+    {
+        try {
+            return $this->lock($key)?->isOwned() ?? false;
+        } catch (LockFailure) {
+            return false;
+        }
+    }
+
+    /**
+     * The fencing number of a key's lock, which grows with each grant: pass it along with each write, and let what is written to
+     * refuse a smaller number than it has seen.
+     *
+     * @return ?int null: the key has no lock
+     *
+     * @throws LockFailure
+     */
+    public function fence(Key $key): ?int
+    {
+        return $this->lock($key)?->fence;
+    }
+
+    /**
+     * @return bool false: the key has no lock, or it has ended
+     *
+     * @throws LockAcquiringException
+     */
+    private function renew(Key $key, float $ttl): bool
+    {
+        try {
+            if ($this->lock($key)?->refresh($ttl) !== true) {
+                return false;
+            }
+        } catch (LockFailure $failure) {
+            throw new LockAcquiringException($failure->getMessage(), 0, $failure);
+        }
+        $key->resetLifetime();
+        $key->reduceLifetime($ttl);
+
+        return true;
+    }
+
+    /**
+     * @param \Closure(): ?Lock $take
+     *
+     * @throws LockAcquiringException|LockConflictedException
+     */
+    private function keep(Key $key, \Closure $take): void
+    {
+        try {
+            $key->reduceLifetime($this->ttl);
+            $lock = $take();
+            if ($this->handsOver && $lock?->handOver() === false) {
+                $lock = null;
+            }
+        } catch (LockFailure $failure) {
+            throw new LockAcquiringException($failure->getMessage(), 0, $failure);
+        }
+        if ($lock === null) {
+            throw new LockConflictedException();
+        }
+        $this->handsOver || $key->markUnserializable();
+        $this->locks[$key] = $lock;
+        $key->setState(self::class, $lock->owner);
+    }
+
+    private function lock(Key $key): ?Lock
+    {
+        $owner = $key->hasState(self::class) ? $key->getState(self::class) : null;
+        if (!\is_string($owner)) {
+            return null;
+        }
+        $lock = $this->locks[$key] ?? $this->store->held(self::name($key), $owner, $this->ttl);
+        if ($lock !== null) {
+            $this->locks[$key] = $lock;
+        }
+
+        return $lock;
+    }
+
+    /** Larder's names have an end, and at least one byte. */
+    private static function name(Key $key): string
+    {
+        $name = (string) $key;
+
+        return $name === '' || \strlen($name) > Locks::LONGEST_NAME - 8 ? 'symfony:' . \hash('sha256', $name) : "symfony:$name";
+    }
+}
