@@ -199,6 +199,9 @@ namespace Illuminate\Cache {
         /** @var \Illuminate\Contracts\Cache\Store */
         protected $store;
 
+        /** @var ?callable(string, string): mixed Laravel 13 has it. */
+        protected static $unserializableClassHandler;
+
         /** @param array<array-key, mixed> $config */
         public function __construct(\Illuminate\Contracts\Cache\Store $store, array $config = []) {}
 
