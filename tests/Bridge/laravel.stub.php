@@ -260,7 +260,7 @@ namespace Illuminate\Cache {
     class CacheManager
     {
         /**
-         * @param \Closure(mixed, array<array-key, mixed>): Repository $creator
+         * @param \Closure(\Illuminate\Contracts\Foundation\Application, array<array-key, mixed>): Repository $creator
          *
          * @param-closure-this self $creator
          */
@@ -274,7 +274,7 @@ namespace Illuminate\Cache {
 namespace Illuminate\Session {
     class SessionManager
     {
-        /** @param \Closure(): \SessionHandlerInterface $creator */
+        /** @param \Closure(\Illuminate\Contracts\Foundation\Application): \SessionHandlerInterface $creator */
         public function extend(string $driver, \Closure $creator): static {}
     }
 }
