@@ -54,7 +54,7 @@ final class Classes
             // Of what a class has serialized itself.
             throw NotStorable::at('', 'could not be read again (' . $e->getMessage() . ')', $e);
         }
-        throw NotStorable::at('', "holds an object of the class $wrong, which the option \"classes\" does not allow");
+        throw NotStorable::disallowed($wrong);
     }
 
     /**

@@ -10,6 +10,9 @@ final class NotStorable extends \InvalidArgumentException
     /** Characters of the path and of what is said, at most: a value may be nested thousands of levels deep. */
     private const LONGEST = 200;
 
+    /** The class that the option "classes" does not allow, if that is why. */
+    public ?string $class = null;
+
     /** @param string $path where in the value, as it would be written in PHP: "['user']['file']"; '' for the value itself */
     public static function at(string $path, string $what, ?\Throwable $cause = null): self
     {
@@ -19,6 +22,14 @@ final class NotStorable extends \InvalidArgumentException
             0,
             $cause,
         );
+    }
+
+    public static function disallowed(string $class): self
+    {
+        $refusal = self::at('', "holds an object of the class $class, which the option \"classes\" does not allow");
+        $refusal->class = $class;
+
+        return $refusal;
     }
 
     private static function short(string $text): string

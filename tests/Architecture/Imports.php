@@ -52,7 +52,7 @@ final class Imports
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
         'Console\Queue' => ['Queue', 'Console\Support'],
         'Console' => ['System', 'Codec', 'Request', 'Config', '', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Page', 'Console\Warm', 'Console\Queue'],
-        'Bridge\Laravel' => ['System', 'Config', 'Request', 'Lock', 'Session', '', 'Queue', 'Console'],
+        'Bridge\Laravel' => ['System', 'Codec', 'Config', 'Request', 'Lock', 'Session', '', 'Queue', 'Console'],
         'SymfonyBundle\Cache' => ['Codec', ''],
         'SymfonyBundle\Console' => [],
         'SymfonyBundle\Lock' => ['Config', 'Lock'],

@@ -199,6 +199,9 @@ namespace Illuminate\Cache {
         /** @var \Illuminate\Contracts\Cache\Store */
         protected $store;
 
+        /** @var ?callable(string, string): mixed Laravel 13 has it. */
+        protected static $unserializableClassHandler;
+
         /** @param array<array-key, mixed> $config */
         public function __construct(\Illuminate\Contracts\Cache\Store $store, array $config = []) {}
 
@@ -257,7 +260,7 @@ namespace Illuminate\Cache {
     class CacheManager
     {
         /**
-         * @param \Closure(mixed, array<array-key, mixed>): Repository $creator
+         * @param \Closure(\Illuminate\Contracts\Foundation\Application, array<array-key, mixed>): Repository $creator
          *
          * @param-closure-this self $creator
          */
@@ -271,7 +274,7 @@ namespace Illuminate\Cache {
 namespace Illuminate\Session {
     class SessionManager
     {
-        /** @param \Closure(): \SessionHandlerInterface $creator */
+        /** @param \Closure(\Illuminate\Contracts\Foundation\Application): \SessionHandlerInterface $creator */
         public function extend(string $driver, \Closure $creator): static {}
     }
 }

@@ -20,6 +20,8 @@ final class LarderConnector implements ConnectorInterface
     /** Laravel's own. */
     private const OTHERS = ['driver', 'queue', 'retry_after', 'block_for', 'after_commit', 'name'];
 
+    public function __construct(private readonly Opened $opened = new Opened()) {}
+
     /** @param array<string, mixed> $config */
     public function connect(array $config): LarderQueue
     {
@@ -28,6 +30,7 @@ final class LarderConnector implements ConnectorInterface
         $name = $config['queue'] ?? 'default';
 
         return new LarderQueue(
+            $this->opened,
             $source,
             \is_string($name) ? $name : 'default',
             self::number($config['retry_after'] ?? 60),

@@ -17,6 +17,7 @@ final class LarderQueue extends LaravelQueue implements QueueContract, Clearable
 
     /** @param array<string, mixed> $source of Queue::open() */
     public function __construct(
+        private readonly Opened $opened,
         #[\SensitiveParameter]
         private readonly array $source,
         private readonly string $default,
@@ -111,7 +112,7 @@ final class LarderQueue extends LaravelQueue implements QueueContract, Clearable
     {
         $name = $this->name($queue);
 
-        return $this->open[$name] ??= Queue::open($this->source, $name);
+        return $this->open[$name] ??= $this->opened->once(Queue::class, [$this->source, $name], fn(): Queue => Queue::open($this->source, $name));
     }
 
     private function name(?string $queue): string

@@ -8,6 +8,7 @@ use Illuminate\Cache\CacheManager;
 use Illuminate\Cache\Repository;
 use Illuminate\Console\Application as Artisan;
 use Illuminate\Contracts\Cache\CanFlushLocks;
+use Illuminate\Contracts\Foundation\Application;
 use Illuminate\Foundation\Console\AboutCommand;
 use Illuminate\Queue\QueueManager;
 use Illuminate\Session\SessionManager;
@@ -52,21 +53,21 @@ final class LarderServiceProvider extends ServiceProvider
         $config = $this->app->make('config');
         $config->get('cache.stores.larder') === null && $config->set('cache.stores.larder', ['driver' => 'larder']);
 
-        $this->callAfterResolving('queue', static function (QueueManager $manager): void {
-            $manager->addConnector('larder', static fn(): LarderConnector => new LarderConnector());
+        $opened = new Opened();
+        $this->callAfterResolving('queue', static function (QueueManager $manager) use ($opened): void {
+            $manager->addConnector('larder', static fn(): LarderConnector => new LarderConnector($opened));
         });
-        $app = $this->app;
-        $this->callAfterResolving('cache', static function (CacheManager $manager) use ($app): void {
-            $manager->extend('larder', function ($_, array $config) use ($app): Repository {
-                $repository = LarderServiceProvider::repository(Settings::of($app, $config), $config);
+        $this->callAfterResolving('cache', static function (CacheManager $manager) use ($opened): void {
+            $manager->extend('larder', function (Application $app, array $config) use ($opened): Repository {
+                $repository = LarderServiceProvider::repository($opened, Settings::of($app, $config), $config);
                 // Laravel binds this closure to its manager.
                 ($config['events'] ?? true) === false || $this->setEventDispatcher($repository);
 
                 return $repository;
             });
         });
-        $this->callAfterResolving('session', static function (SessionManager $manager) use ($app): void {
-            $manager->extend('larder', static function () use ($app): LarderSessions {
+        $this->callAfterResolving('session', static function (SessionManager $manager): void {
+            $manager->extend('larder', static function (Application $app): LarderSessions {
                 $minutes = $app->make('config')->get('session.lifetime');
 
                 return new LarderSessions(Settings::of($app), \is_numeric($minutes) ? (int) $minutes : 120);
@@ -98,13 +99,17 @@ final class LarderServiceProvider extends ServiceProvider
      *
      * @param array<array-key, mixed> $config of the store
      */
-    public static function repository(Settings $settings, array $config): LarderRepository
+    public static function repository(Opened $opened, Settings $settings, array $config): LarderRepository
     {
-        $cache = $settings->open(static fn(): Cache => Cache::open($settings->cache()));
-        $cache = $settings->prefix === '' ? $cache : $cache->group($settings->prefix);
+        $cache = $settings->open(static function () use ($opened, $settings): Cache {
+            $source = $settings->cache();
+            $prefix = $settings->prefix;
+
+            return $opened->once(Cache::class, [$source, $prefix], static fn(): Cache => $prefix === '' ? Cache::open($source) : Cache::open($source)->group($prefix));
+        });
         $class = \interface_exists(CanFlushLocks::class) ? FlushableLarderStore::class : LarderStore::class;
 
-        return new LarderRepository(new $class($cache, new LockPlace($settings), $settings->prefix), \array_intersect_key($config, ['store' => true]));
+        return new LarderRepository(new $class($cache, new LockPlace($opened, $settings), $settings->prefix), \array_intersect_key($config, ['store' => true]));
     }
 
     /** @return array<string, string> */

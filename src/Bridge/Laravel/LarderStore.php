@@ -7,6 +7,7 @@ namespace Larder\Bridge\Laravel;
 use Illuminate\Cache\TaggableStore;
 use Illuminate\Contracts\Cache\LockProvider;
 use Larder\Cache;
+use Larder\Codec\NotStorable;
 
 /**
  * A group of Larder's cache as a store of Laravel's.
@@ -14,7 +15,8 @@ use Larder\Cache;
  * Its increments and add() are atomic across processes and servers, so Laravel's rate limiter counts exactly. They are
  * entries of a cache nevertheless, which may be evicted; locks are not.
  *
- * As in all stores of Laravel's a null is no value.
+ * As in all stores of Laravel's a null is no value. A value with an object whose class cache.serializable_classes does not
+ * allow is not stored, and one that was stored is missing: no object is made of it, not even one that cannot be used.
  */
 class LarderStore extends TaggableStore implements LockProvider
 {
@@ -44,19 +46,33 @@ class LarderStore extends TaggableStore implements LockProvider
      * @param string $key
      * @param mixed  $value
      * @param int    $seconds at least 1
+     *
+     * @throws NotStorable
      */
     public function put($key, $value, $seconds): bool
     {
-        return $this->cache->set((string) $key, $value, \max(1, (int) $seconds), $this->tags);
+        return $this->set((string) $key, $value, \max(1, (int) $seconds));
     }
 
     /**
      * @param array<array-key, mixed> $values
      * @param int                     $seconds at least 1
+     *
+     * @throws NotStorable
      */
     public function putMany(array $values, $seconds): bool
     {
-        return $this->cache->setMultiple($values, \max(1, (int) $seconds), $this->tags);
+        try {
+            return $this->cache->setMultiple($values, \max(1, (int) $seconds), $this->tags);
+        } catch (NotStorable) {
+            // One of them: the others are stored, as in Laravel's stores.
+            $isDone = true;
+            foreach ($values as $key => $value) {
+                $isDone = $this->put((string) $key, $value, $seconds) && $isDone;
+            }
+
+            return $isDone;
+        }
     }
 
     /**
@@ -65,10 +81,16 @@ class LarderStore extends TaggableStore implements LockProvider
      * @param string $key
      * @param mixed  $value
      * @param int    $seconds at least 1
+     *
+     * @throws NotStorable
      */
     public function add($key, $value, $seconds): bool
     {
-        return $this->cache->add((string) $key, $value, \max(1, (int) $seconds), $this->tags);
+        try {
+            return $this->cache->add((string) $key, $value, \max(1, (int) $seconds), $this->tags);
+        } catch (NotStorable $refusal) {
+            return $this->refuse((string) $key, $refusal);
+        }
     }
 
     /**
@@ -94,10 +116,12 @@ class LarderStore extends TaggableStore implements LockProvider
     /**
      * @param string $key
      * @param mixed  $value
+     *
+     * @throws NotStorable
      */
     public function forever($key, $value): bool
     {
-        return $this->cache->set((string) $key, $value, 0, $this->tags);
+        return $this->set((string) $key, $value, 0);
     }
 
     /**
@@ -171,6 +195,20 @@ class LarderStore extends TaggableStore implements LockProvider
         $this->cache->commit();
     }
 
+    /**
+     * Tells the application of an object that may not be stored.
+     *
+     * @throws NotStorable anything else that cannot be stored
+     */
+    public function refuse(string $key, NotStorable $refusal): false
+    {
+        $class = $refusal->class ?? throw $refusal;
+        // A tagged key has its tags' hash before it.
+        LarderRepository::refuse($this->tags === [] ? $key : (\explode(':', $key, 2)[1] ?? $key), $class);
+
+        return false;
+    }
+
     /** The next call reads the key anew. */
     public function look(string $key): void
     {
@@ -208,6 +246,19 @@ class LarderStore extends TaggableStore implements LockProvider
     public function hasSeparateLockStore(): bool
     {
         return true;
+    }
+
+    private function set(string $key, mixed $value, int $seconds): bool
+    {
+        try {
+            return $this->cache->set($key, $value, $seconds, $this->tags);
+        } catch (NotStorable $refusal) {
+            $isStored = $this->refuse($key, $refusal);
+            // Nobody gets the value that this one was to replace.
+            $this->cache->delete($key);
+
+            return $isStored;
+        }
     }
 
     private function count(string $key, int $by): int|false

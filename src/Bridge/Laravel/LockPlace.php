@@ -11,10 +11,14 @@ final class LockPlace
 {
     private ?Locks $locks = null;
 
-    public function __construct(private readonly Settings $settings) {}
+    public function __construct(private readonly Opened $opened, private readonly Settings $settings) {}
 
     public function locks(): Locks
     {
-        return $this->locks ??= $this->settings->open(fn(): Locks => Locks::open($this->settings->locks()));
+        return $this->locks ??= $this->settings->open(function (): Locks {
+            $source = $this->settings->locks();
+
+            return $this->opened->once(Locks::class, $source, static fn(): Locks => Locks::open($source));
+        });
     }
 }

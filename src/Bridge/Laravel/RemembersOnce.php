@@ -14,10 +14,13 @@ use Illuminate\Cache\Events\WritingKey;
 use function Illuminate\Support\defer;
 use function Illuminate\Support\enum_value;
 
+use Larder\Codec\NotStorable;
+
 /**
  * Computes a missing value in one process for all that ask for it, where Laravel's own Repository lets each of them compute.
  *
- * A null is not stored, nor is what is to live for no second, as in Laravel: then each process that waited computes in its turn.
+ * A null is not stored, nor is what is to live for no second, as in Laravel, nor an object whose class is not allowed: then each
+ * process that waited computes in its turn.
  *
  * @property LarderStore $store
  */
@@ -101,11 +104,12 @@ trait RemembersOnce
     private function compute(string $key, mixed $ttl, callable $callback, int $soft = 0, ?bool &$isStale = null): mixed
     {
         $isStale = $isComputed = $isKept = false;
+        $computed = null;
         $item = $this->itemKey($key);
         $seconds = $ttl === null || $ttl instanceof \Closure ? null : $this->getSeconds($ttl);
         try {
-            $value = $this->store->remember($item, function () use ($key, $item, $ttl, $callback, &$seconds, &$isComputed, &$isKept): mixed {
-                $value = $callback();
+            $value = $this->store->remember($item, function () use ($key, $item, $ttl, $callback, &$seconds, &$computed, &$isComputed, &$isKept): mixed {
+                $value = $computed = $callback();
                 $life = $ttl instanceof \Closure ? $ttl($value) : $ttl;
                 $seconds = $life === null ? null : $this->getSeconds($life);
                 if ($value === null || $seconds === 0) {
@@ -132,6 +136,10 @@ trait RemembersOnce
 
                 return $value;
             }
+        } catch (NotStorable $refusal) {
+            $this->store->refuse($item, $isComputed ? $refusal : throw $refusal);
+            $this->store->forget($item);
+            $value = $computed;
         }
         if ($isComputed) {
             // It is refused where somebody has changed the key meanwhile.

@@ -42,6 +42,9 @@ final readonly class Settings
         foreach (\array_diff_key($store, \array_flip(self::LARAVELS)) + (\is_array($common) ? $common : []) as $name => $value) {
             $options[(string) $name] = $value;
         }
+        // Laravel's own word for it: null allows all.
+        $classes = $config->get('cache.serializable_classes');
+        $options += $classes === null ? [] : ['classes' => $classes];
         $prefix = $store['prefix'] ?? $config->get('cache.prefix');
 
         return new self(
@@ -94,6 +97,7 @@ final readonly class Settings
         $dsn = $source['dsn'];
         \assert(\is_string($dsn));
         unset($source['dsn']);
+        \is_array($source['classes'] ?? null) && $source['classes'] = \implode(',', \array_filter($source['classes'], \is_string(...))) ?: false;
         $query = \http_build_query(\array_map(static fn(mixed $value): mixed => \is_bool($value) ? (int) $value : $value, \array_filter($source, \is_scalar(...))), '', '&', \PHP_QUERY_RFC3986);
 
         return $dsn . (\str_contains($dsn, '?') ? '&' : '?') . $query;

@@ -83,6 +83,21 @@ final class ApplicationTest extends TestCase
         self::assertFileExists($site->directory->file('storage/elsewhere/larder.db'));
     }
 
+    /** As with two releases of an application over one cache. */
+    #[TestWith([false, '"Ada"'])]
+    #[TestWith([true, 'null'])]
+    public function testAStoreMayMissObjectsOfClassesThatHaveChanged(bool $fingerprint, string $read): void
+    {
+        $site = new Site();
+        $site->directory->write('config/cache.php', '<?php return ["default" => "larder", "stores" => ["larder" => ["driver" => "larder", "fingerprint" => ' . \var_export($fingerprint, true) . ']]];');
+        self::assertSame([0, '"Ada"'], Site::end($site->run('final class Customer { public string $name = "Ada"; } cache()->forever("k", new Customer()); echo json_encode(cache()->get("k")?->name);')));
+        self::assertSame([0, $read], Site::end($site->run('final class Customer { public string $name = "Ada"; public int $age = 36; } echo json_encode(cache()->get("k")?->name);')));
+        // What the command line gets.
+        $site->directory->write('config/cache.php', '<?php return ["default" => "larder", "serializable_classes" => ["App\\Customer", "stdClass"], "stores" => ["larder" => ["driver" => "larder", "fingerprint" => true]]];');
+        [$status, $text] = Site::end($site->run('$o = Larder\Config\Options::from(Larder\Bridge\Laravel\Settings::of($app, config("cache.stores.larder"))->dsn()); echo json_encode([$o->classes, $o->fingerprint]);'));
+        self::assertSame([0, '[["App\\\\Customer","stdClass"],true]'], [$status, $text]);
+    }
+
     public function testAnotherUsersArtisanGetsOneLineWithTheCommandToType(): void
     {
         $this->demandUsers();

@@ -13,6 +13,8 @@ use Illuminate\Support\Facades\Facade;
 use Larder\Bridge\Laravel\LarderRepository;
 use Larder\Bridge\Laravel\LarderServiceProvider;
 use Larder\Bridge\Laravel\LarderStore;
+use Larder\Bridge\Laravel\Opened;
+use Larder\Bridge\Laravel\Settings;
 use Larder\Tests\Bridge\Frameworks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\TestCase;
@@ -37,6 +39,9 @@ abstract class LaravelCase extends TestCase
             Container::setInstance(null);
             Facade::clearResolvedInstances();
             Facade::setFacadeApplication(null);
+            // Or its caches would take part in other tests' requests, without their server.
+            unset($this->app);
+            \gc_collect_cycles();
         }
     }
 
@@ -73,7 +78,7 @@ abstract class LaravelCase extends TestCase
     /** As another process sees it. */
     protected function elsewhere(): Repository
     {
-        return $this->app->make('cache')->build(['driver' => 'larder', 'dsn' => $this->app->make('config')->get('larder.dsn'), 'store' => 'larder']);
+        return LarderServiceProvider::repository(new Opened(), Settings::of($this->app), ['store' => 'larder']);
     }
 
     protected function store(): LarderStore

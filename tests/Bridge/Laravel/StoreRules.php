@@ -5,10 +5,12 @@ declare(strict_types=1);
 namespace Larder\Tests\Bridge\Laravel;
 
 use Illuminate\Cache\RateLimiter;
+use Illuminate\Cache\Repository;
 use Illuminate\Contracts\Cache\LockProvider;
 use Illuminate\Contracts\Cache\LockTimeoutException;
 use Illuminate\Contracts\Cache\Store;
 use Illuminate\Support\Defer\DeferredCallbackCollection;
+use Larder\Codec\NotStorable;
 use Larder\Tests\Support\Wait;
 
 /** What Laravel's interfaces and documentation say of a cache store, and what Larder promises beyond. */
@@ -41,6 +43,62 @@ abstract class StoreRules extends LaravelCase
         $this->cache()->put('null', null, 60);
         self::assertNull($this->cache()->get('null'));
         self::assertTrue($this->cache()->missing('null'));
+    }
+
+    /** Laravel's setting, which Laravel 13 has false in a new application. */
+    public function testOnlyObjectsOfAllowedClassesAreStored(): void
+    {
+        $date = new \DateTimeImmutable('2024-02-29');
+        $list = new \ArrayObject([1]);
+        $this->cache()->forever('before', $list);
+        self::assertEquals($list, $this->cache()->get('before'), 'without the setting all are');
+        $this->app = $this->application(['cache.serializable_classes' => [\DateTimeImmutable::class]]);
+        $this->app->instance(DeferredCallbackCollection::class, $later = new DeferredCallbackCollection());
+        $told = [];
+        // Laravel 13 has it.
+        $tells = \method_exists(Repository::class, 'handleUnserializableClassUsing');
+        $tells && Repository::handleUnserializableClassUsing(static function (string $key, string $class) use (&$told): void {
+            $told[] = "$key $class";
+        });
+        self::assertNull($this->cache()->get('before'), 'no object is made of it');
+        foreach ([$this->cache(), $this->cache()->tags('t')] as $cache) {
+            $told = [];
+            self::assertTrue($cache->put('date', ['at' => $date], 60));
+            self::assertEquals(['at' => $date], $cache->get('date'));
+            $cache->put('put', 'old', 60);
+            $cache->forever('forever', 'old');
+            self::assertFalse($cache->put('put', [$list], 60));
+            self::assertFalse($cache->forever('forever', $list));
+            self::assertFalse($cache->add('add', $list, 60));
+            self::assertFalse($cache->putMany(['put' => $list, 'text' => 'text'], 60));
+            self::assertSame(['put' => null, 'forever' => null, 'add' => null, 'text' => 'text'], $cache->many(['put', 'forever', 'add', 'text']));
+            foreach ([60, null, static fn(): int => 60] as $ttl) {
+                self::assertSame($list, $cache->remember('remember', $ttl, static fn(): \ArrayObject => $list));
+                self::assertNull($cache->get('remember'));
+            }
+            self::assertSame($list, $cache->flexible('flexible', [30, 60], static fn(): \ArrayObject => $list));
+            self::assertNull($cache->get('flexible'));
+            $cache->flexible('stale', [1, 600], static fn(): string => 'old');
+            Wait::until(static fn(): bool => $cache->flexible('stale', [1, 600], static fn(): \ArrayObject => $list) === 'old' && \count($later) === 1, 'the end of a second');
+            $later->invoke();
+            self::assertNull($cache->get('stale'));
+            $names = ['put', 'forever', 'add', 'put', 'remember', 'remember', 'remember', 'flexible', 'stale'];
+            self::assertSame($tells ? \array_map(static fn(string $name): string => "$name ArrayObject", $names) : [], $told);
+            try {
+                $cache->put('closure', static fn(): int => 1, 60);
+                self::fail('as in Laravel, this is a mistake');
+            } catch (NotStorable) {
+            }
+            try {
+                $cache->remember('closure', 60, static fn(): \Closure => static fn(): int => 1);
+                self::fail();
+            } catch (NotStorable) {
+            }
+        }
+        $tells && Repository::handleUnserializableClassUsing(null);
+        $this->app = $this->application(['cache.serializable_classes' => false]);
+        self::assertFalse($this->cache()->put('date', $date, 60));
+        self::assertTrue($this->cache()->put('array', ['no' => 'objects'], 60));
     }
 
     public function testManyAtOnce(): void
