@@ -17,7 +17,7 @@ use PHPUnit\Framework\TestCase;
 #[CoversNothing]
 final class ExamplesTest extends TestCase
 {
-    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md', 'docs/page-cache.md', 'docs/queue.md', 'docs/workers.md'];
+    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md', 'docs/page-cache.md', 'docs/queue.md', 'docs/workers.md', 'docs/migrate.md'];
 
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
