@@ -130,8 +130,10 @@ final class Engine
     {
         $this->redis?->pause();
         $this->memcached?->pause();
-        $this->paused = $this->primary();
-        $this->paused?->pause();
+        if ($this->settle()) {
+            $this->paused = $this->primary();
+            $this->paused?->pause();
+        }
     }
 
     public function resume(Incidents $incidents): void
@@ -140,14 +142,11 @@ final class Engine
         $this->memcached?->resume();
         $paused = $this->paused;
         $this->paused = null;
-        if ($paused === null || $this->primary($paused) === $paused) {
-            $paused?->resume();
-
-            return;
-        }
-        $incidents->overlap(static function () use ($paused): void {
+        $paused === null || $incidents->overlap(function () use ($paused): bool {
             $paused->resume();
-            Wait::until(static fn(): bool => \str_contains((string) $paused->command('INFO', 'replication'), 'role:slave'), 'the former primary to become a replica');
+            $this->settle() || throw new \RuntimeException('The servers do not agree on a primary.');
+
+            return $this->primary() !== $paused;
         });
     }
 
@@ -216,12 +215,27 @@ final class Engine
         }
     }
 
+    /** Whether all of several servers have done with the fail-over before. */
+    private function settle(): bool
+    {
+        try {
+            $this->sentinels?->settle();
+            $this->cluster?->settle('larder');
+
+            return true;
+        } catch (\Exception) {
+            return false;
+        }
+    }
+
     /** Another server takes over; the old one comes back as its replica. */
     private function failOver(string $how): void
     {
+        if (!$this->settle()) {
+            return;
+        }
+        $old = $this->primary();
         try {
-            $this->cluster?->settle('larder');
-            $old = $this->primary();
             if ($how === 'moved') {
                 $this->cluster?->move('larder');
             } elseif ($how === 'killed') {
@@ -237,7 +251,7 @@ final class Engine
         } catch (\Exception) {
             // Too early: the servers have not yet done with the one before.
         }
-        !isset($old) || $old->isRunning() || $old->start();
+        $old === null || $old->isRunning() || $old->start();
     }
 
     private function place(): string

@@ -51,12 +51,17 @@ final class Incidents
     /**
      * A server goes on that does not know yet that another has taken its place. Until it does, a process may change something there;
      * the next request of its server begins anew.
+     *
+     * @param \Closure(): bool $do whether another had
      */
     public function overlap(\Closure $do): void
     {
         $from = \hrtime(true);
-        $this->lose($do);
-        $this->overlaps[] = [$from, \hrtime(true) + self::NEXT];
-        $this->count('two primaries');
+        if ($do()) {
+            $to = \hrtime(true);
+            \array_push($this->losses, $from, $to);
+            $this->overlaps[] = [$from, $to + self::NEXT];
+            $this->count('two primaries');
+        }
     }
 }

@@ -101,10 +101,9 @@ final class RedisSentinels
      * Where only the one that led a fail-over has heard of its result and the new primary then stops, no majority
      * ever calls it down: Sentinel finds no other primary.
      */
-    private function settle(): void
+    public function settle(): void
     {
-        $port = $this->primary()->port;
-        Wait::until(fn(): bool => $this->knowEachOther($port), 'the sentinels');
+        Wait::until(fn(): bool => $this->agree(), 'the sentinels');
     }
 
     private static function isPrimary(RedisServer $server): bool
@@ -133,9 +132,10 @@ final class RedisSentinels
         return \array_map(fn(int $port): mixed => RedisServer::ask("tcp://127.0.0.1:$port", $this->password, ...$command), $this->ports);
     }
 
-    private function knowEachOther(int $primary): bool
+    private function agree(): bool
     {
         try {
+            $primary = $this->primary()->port;
             foreach ($this->ask('SENTINEL', 'MASTERS') as $masters) {
                 $text = (string) \json_encode($masters);
                 if (!\str_contains($text, "\"port\",\"$primary\"") || !\str_contains($text, '"num-slaves","2"') || !\str_contains($text, '"num-other-sentinels","2"') || !\str_contains($text, '"flags","master"')) {
