@@ -12,6 +12,7 @@ use Larder\System\Signals;
  */
 final class Computation
 {
+    private bool $isBegun = false;
     private bool $isOver = false;
     private bool $isStored = true;
 
@@ -85,9 +86,15 @@ final class Computation
      * Signals are held when it is called, and let in while the callable runs: not in the finally, see System\Signals.
      *
      * @internal
+     *
+     * @throws \LogicException
      */
     public function run(callable $compute): mixed
     {
+        if ($this->isBegun) {
+            throw new \LogicException('remember() runs a computation, and once. To compute something else in it, call that function itself.');
+        }
+        $this->isBegun = true;
         $compute = $compute(...);
         try {
             return Signals::letIn(self::isWanted($compute) ? fn(): mixed => $compute($this) : $compute);
@@ -121,6 +128,15 @@ final class Computation
         }
 
         return $type === null || (!$first->isOptional() && (string) $type === 'mixed');
+    }
+
+    /** What a copy says would count for nothing. */
+    private function __clone() {}
+
+    /** The same of a copy by serialize(). */
+    public function __serialize(): never
+    {
+        throw new \LogicException('A computation cannot be kept: it ends when the function that you gave to remember() returns.');
     }
 
     private function check(): void

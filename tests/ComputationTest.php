@@ -59,6 +59,40 @@ final class ComputationTest extends TestCase
         self::assertNull($this->ttl('zero', $group));
     }
 
+    // Seen to fail: run() that may be called again, and a computation with a public __clone(), or without __serialize().
+    public function testTheApplicationCanNeitherRunNorCopyIt(): void
+    {
+        $said = [];
+        $kept = null;
+        $attempts = static fn(Computation $computation): array => [
+            \LogicException::class => static fn(): mixed => $computation->run(static fn(): int => 1),
+            \Error::class => static fn(): Computation => clone $computation,
+            \LogicException::class . ' too' => static fn(): string => \serialize($computation),
+        ];
+        $this->cache->remember('k', static function (Computation $computation) use ($attempts, &$said, &$kept): string {
+            foreach ($attempts($kept = $computation) as $attempt) {
+                try {
+                    $attempt();
+                } catch (\LogicException|\Error $refusal) {
+                    $said[] = $refusal::class;
+                }
+            }
+            $computation->ttl(60);
+
+            return 'v';
+        });
+        self::assertEqualsWithDelta(60, $this->ttl('k'), 5);
+        self::assertInstanceOf(Computation::class, $kept);
+        foreach ($attempts($kept) as $attempt) {
+            try {
+                $attempt();
+            } catch (\LogicException|\Error $refusal) {
+                $said[] = $refusal::class;
+            }
+        }
+        self::assertSame([\LogicException::class, \Error::class, \LogicException::class, \LogicException::class, \Error::class, \LogicException::class], $said);
+    }
+
     /** @return iterable<string, array{callable, mixed}> */
     public static function callables(): iterable
     {

@@ -56,13 +56,18 @@ final class TestCache
     /**
      * Lets time pass for all that was stored, and in each request. A cache made by apart() notices with its next refresh().
      *
-     * @param int|float|\DateInterval $time seconds
+     * @param int|float|\DateInterval $time seconds, 0 to ten thousand years; a fraction of a thousandth counts as a whole one
      *
-     * @throws InvalidInterval
+     * @throws InvalidInterval|\InvalidArgumentException nothing passes
      */
     public function pass(int|float|\DateInterval $time): void
     {
-        $this->clock->now += (int) \ceil(($time instanceof \DateInterval ? Interval::seconds($time, true) : $time) * 1000);
+        $seconds = $time instanceof \DateInterval ? Interval::seconds($time, true) : $time;
+        // NaN fails both comparisons.
+        if (!($seconds >= 0 && $seconds <= Interval::MOST)) {
+            throw new \InvalidArgumentException("The time of $seconds seconds cannot pass: it is not between 0 and ten thousand years. A test's time never goes back; make another TestCache to begin anew.");
+        }
+        $this->clock->now += (int) \ceil(\round($seconds * 1000, 3));
         foreach ($this->requests as $request) {
             // Copies end by the machine's clock.
             $request->view->forget(new Space());

@@ -138,6 +138,84 @@ final class TestCacheTest extends TestCase
         }
     }
 
+    // Seen to fail: pass() that takes any number.
+    public function testTimeThatCannotPassIsSaid(): void
+    {
+        $test = new TestCache();
+        $test->cache->set('k', 'v', 60);
+        foreach ([-1, -0.001, \NAN, \INF, -\INF, 1e300, \PHP_INT_MAX, \DateInterval::createFromDateString('1 second ago')] as $time) {
+            try {
+                $test->pass($time);
+                self::fail('It passed.');
+            } catch (\InvalidArgumentException $refusal) {
+                self::assertStringContainsString('cannot pass', $refusal->getMessage());
+            }
+        }
+        self::assertCached($test->request(), 'k');
+        $test->pass(0);
+        // In a float 2.007 times 1,000 is more than 2,007.
+        $test->pass(2.007);
+        $test->pass(57.992);
+        self::assertCached($test->request(), 'k');
+        $test->pass(0.0001);
+        self::assertNotCached($test->request(), 'k');
+        $test->cache->set('k', 'v', 600);
+        $test->pass(315_360_000_000);
+        self::assertNotCached($test->request(), 'k');
+    }
+
+    // Seen to fail: assertNotCached() that calls has().
+    public function testAnAbsenceThatIsAssertedIsNoMiss(): void
+    {
+        $test = new TestCache();
+        $figures = static fn(): array => \array_map(static fn(array $tier): array => \array_intersect_key($tier, ['hits' => 0, 'misses' => 0]), $test->cache->stats());
+        self::assertNull($test->cache->get('k'));
+        $before = $figures();
+        self::assertNotCached($test->cache, 'k');
+        self::assertNotCached($test->cache, 'another');
+        self::assertSame($before, $figures());
+        // The program has not missed it: what somebody else has set since stands against it.
+        $test->request()->set('another', 'newer');
+        $test->cache->set('another', 'older');
+        self::assertNull($test->request()->get('another'), 'neither is kept');
+        $test->cache->fill('pending', 'v');
+        $failed = 0;
+        try {
+            self::assertNotCached($test->cache, 'pending');
+        } catch (AssertionFailedError) {
+            ++$failed;
+        }
+        self::assertSame(1, $failed);
+        $test->cache->set('k', 'v');
+        $test->cache->transaction(static function () use ($test): void {
+            $test->cache->delete('k');
+            self::assertNotCached($test->cache, 'k');
+        });
+    }
+
+    // Seen to fail: assertEquals().
+    public function testWhatIsCachedMustBeOfTheSameTypes(): void
+    {
+        $test = new TestCache();
+        $date = new \DateTimeImmutable('2026-01-01 12:00', new \DateTimeZone('UTC'));
+        foreach (['list' => [1, 2.0, [null]], 'date' => $date, 'class' => (object) ['a' => 1], 'true' => true] as $key => $value) {
+            $test->cache->set($key, $value);
+            self::assertCached($test->cache, $key, $value);
+        }
+        foreach ([
+            ['list', ['1', 2, [null]]], ['list', [1, 2.0, [false]]], ['list', [2 => [null], 1 => 2.0, 0 => 1]], ['list', 1], ['list', null],
+            ['date', $date->setTimezone(new \DateTimeZone('+02:00'))], ['date', new \DateTime('2026-01-01 12:00', new \DateTimeZone('UTC'))],
+            ['class', (object) ['a' => '1']], ['class', (object) ['a' => true]], ['class', ['a' => 1]], ['class', 'O:8:"stdClass":1:{s:1:"a";i:1;}'], ['true', 1], ['true', [1]], ['true', $date],
+        ] as $i => [$key, $expected]) {
+            try {
+                self::assertCached($test->cache, $key, $expected);
+            } catch (AssertionFailedError) {
+                continue;
+            }
+            self::fail("Number $i does not fail.");
+        }
+    }
+
     public function testTheAssertionsFailWhereTheyShould(): void
     {
         $test = new TestCache();
