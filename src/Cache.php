@@ -589,7 +589,7 @@ final class Cache implements HitPath
         $this->copies->drop($key);
         $truth = $this->request->truth;
 
-        return $swaps->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl)) !== null;
+        return $swaps->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl), false) !== null;
     }
 
     /**

@@ -186,11 +186,14 @@ final class TestCacheTest extends TestCase
             ++$failed;
         }
         self::assertSame(1, $failed);
-        $test->cache->set('k', 'v');
-        $test->cache->transaction(static function () use ($test): void {
-            $test->cache->delete('k');
-            self::assertNotCached($test->cache, 'k');
-        });
+        // Of these two nobody knows which is the older one.
+        $test = new TestCache();
+        self::assertNull($test->cache->get('k'));
+        $test->request()->set('k', 1);
+        $test->cache->set('k', 2);
+        self::assertCached($test->request(), 'k', 2);
+        $test->pass(10);
+        self::assertNotCached($test->request(), 'k');
     }
 
     // Seen to fail: assertEquals().
@@ -198,14 +201,14 @@ final class TestCacheTest extends TestCase
     {
         $test = new TestCache();
         $date = new \DateTimeImmutable('2026-01-01 12:00', new \DateTimeZone('UTC'));
-        foreach (['list' => [1, 2.0, [null]], 'date' => $date, 'class' => (object) ['a' => 1], 'true' => true] as $key => $value) {
+        foreach (['list' => [1, 2.0, [null]], 'date' => $date, 'class' => (object) ['a' => 1], 'true' => true, 'text' => 'a:0:{}'] as $key => $value) {
             $test->cache->set($key, $value);
             self::assertCached($test->cache, $key, $value);
         }
         foreach ([
             ['list', ['1', 2, [null]]], ['list', [1, 2.0, [false]]], ['list', [2 => [null], 1 => 2.0, 0 => 1]], ['list', 1], ['list', null],
             ['date', $date->setTimezone(new \DateTimeZone('+02:00'))], ['date', new \DateTime('2026-01-01 12:00', new \DateTimeZone('UTC'))],
-            ['class', (object) ['a' => '1']], ['class', (object) ['a' => true]], ['class', ['a' => 1]], ['class', 'O:8:"stdClass":1:{s:1:"a";i:1;}'], ['true', 1], ['true', [1]], ['true', $date],
+            ['class', (object) ['a' => '1']], ['class', (object) ['a' => true]], ['class', ['a' => 1]], ['class', 'O:8:"stdClass":1:{s:1:"a";i:1;}'], ['true', 1], ['true', [1]], ['text', []], ['true', $date],
         ] as $i => [$key, $expected]) {
             try {
                 self::assertCached($test->cache, $key, $expected);
