@@ -36,7 +36,7 @@ final class Computation
     public function ttl(int|\DateInterval|null $ttl): self
     {
         $this->check();
-        $this->ttl = $ttl;
+        $this->ttl = self::kept($ttl);
 
         return $this;
     }
@@ -50,7 +50,7 @@ final class Computation
     public function soft(int|\DateInterval|null $soft): self
     {
         $this->check();
-        $this->soft = $soft;
+        $this->soft = self::kept($soft);
 
         return $this;
     }
@@ -128,6 +128,12 @@ final class Computation
         }
 
         return $type === null || (!$first->isOptional() && (string) $type === 'mixed');
+    }
+
+    /** What the caller may do to an interval later does not count. */
+    private static function kept(int|\DateInterval|null $time): int|\DateInterval|null
+    {
+        return $time instanceof \DateInterval ? clone $time : $time;
     }
 
     /** What a copy says would count for nothing. */

@@ -41,6 +41,20 @@ final class ComputationTest extends TestCase
         self::assertSame('renewed', $this->store->cache()->remember('k', static fn(): string => 'renewed'));
     }
 
+    // Seen to fail: ttl() that keeps the caller's own object.
+    public function testAnIntervalIsTakenAsItWas(): void
+    {
+        $this->cache->remember('k', static function (Computation $computation): string {
+            $computation->ttl($ttl = new \DateInterval('PT10M'))->soft($soft = new \DateInterval('PT1M'));
+            $ttl->i = $soft->i = 0;
+            $ttl->s = $soft->s = 1;
+
+            return 'v';
+        });
+        $this->store->ahead = 30_000;
+        self::assertSame('v', $this->store->cache()->remember('k', static fn(): string => 'too soon'));
+    }
+
     public function testWhatItDoesNotSayIsAsTheCallSays(): void
     {
         $this->cache->remember('k', static fn(Computation $computation): string => 'v', 60, ['given'], 30);

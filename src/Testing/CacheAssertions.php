@@ -24,8 +24,7 @@ trait CacheAssertions
         $value = $cache->get($key, $missed);
         Assert::assertNotSame($missed, $value, "The cache has no value for \"$key\".");
         if (\func_num_args() > 2) {
-            $isPlain = \is_scalar($expected) || $expected === null;
-            $isPlain || \is_scalar($value) || $value === null || [$expected, $value] = [\serialize($expected), \serialize($value)];
+            \is_scalar($expected) || $expected === null || [$expected, $value] = [\serialize($expected), \serialize($value)];
             Assert::assertSame($expected, $value, "The cache has another value for \"$key\".");
         }
     }

@@ -108,6 +108,25 @@ final class TestCacheTest extends TestCase
         self::assertCached($apart, 'k');
     }
 
+    // Seen to fail: pass() that drops the main program's copies only.
+    public function testTimePassesInFibersToo(): void
+    {
+        $test = new TestCache();
+        $test->cache->set('k', ['v'], 60);
+        $test->cache->group('g', ttl: 60)->set('k', 'v');
+        $fiber = new \Fiber(static function () use ($test): void {
+            self::assertCached($test->cache, 'k', ['v']);
+            self::assertCached($test->cache->group('g'), 'k', 'v');
+            \Fiber::suspend();
+            self::assertNull($test->cache->get('k'));
+            self::assertNull($test->cache->group('g')->get('k'));
+        });
+        $fiber->start();
+        $test->pass(60);
+        $fiber->resume();
+        self::assertTrue($fiber->isTerminated());
+    }
+
     public function testRequestsOverlapAsThoseOfProcessesDo(): void
     {
         $test = new TestCache();
@@ -267,7 +286,12 @@ final class TestCacheTest extends TestCase
         self::assertNull($test->request()->get('k0'), 'It keeps its budget.');
         $test = new TestCache(['secret' => 'hunter-2']);
         self::assertStringNotContainsString('hunter-2', \print_r($test, true) . \print_r((array) $test, true));
-        $this->expectException(InvalidConfiguration::class);
-        new TestCache(['far' => 'redis://localhost']);
+        foreach ([['far' => 'redis://localhost'], ['dsn' => 'redis://localhost'], ['disk' => 'sqlite:///tmp'], ['none' => 1]] as $options) {
+            try {
+                new TestCache($options);
+                self::fail('It has no such tier.');
+            } catch (InvalidConfiguration) {
+            }
+        }
     }
 }
