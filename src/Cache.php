@@ -620,11 +620,12 @@ final class Cache implements HitPath
             return $this->has($key) && $this->delete($key);
         }
         $held = Signals::hold();
-        $swaps = $this->request->swaps();
-        $this->copies->drop($key);
         $truth = $this->request->truth;
+        $isDone = $this->request->swaps()->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl), false) !== null;
+        // One of what a transaction has set stays with it.
+        $isDone && $this->copies->drop($key);
 
-        return $swaps->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl)) !== null;
+        return $isDone;
     }
 
     /**

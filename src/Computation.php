@@ -12,6 +12,7 @@ use Larder\System\Signals;
  */
 final class Computation
 {
+    private bool $isBegun = false;
     private bool $isOver = false;
     private bool $isStored = true;
 
@@ -35,7 +36,7 @@ final class Computation
     public function ttl(int|\DateInterval|null $ttl): self
     {
         $this->check();
-        $this->ttl = $ttl;
+        $this->ttl = self::kept($ttl);
 
         return $this;
     }
@@ -49,7 +50,7 @@ final class Computation
     public function soft(int|\DateInterval|null $soft): self
     {
         $this->check();
-        $this->soft = $soft;
+        $this->soft = self::kept($soft);
 
         return $this;
     }
@@ -85,9 +86,15 @@ final class Computation
      * Signals are held when it is called, and let in while the callable runs: not in the finally, see System\Signals.
      *
      * @internal
+     *
+     * @throws \LogicException
      */
     public function run(callable $compute): mixed
     {
+        if ($this->isBegun) {
+            throw new \LogicException('remember() runs a computation, and once. To compute something else in it, call that function itself.');
+        }
+        $this->isBegun = true;
         $compute = $compute(...);
         try {
             return Signals::letIn(self::isWanted($compute) ? fn(): mixed => $compute($this) : $compute);
@@ -130,6 +137,21 @@ final class Computation
         }
 
         return false;
+    }
+
+    /** What the caller may do to an interval later does not count. */
+    private static function kept(int|\DateInterval|null $time): int|\DateInterval|null
+    {
+        return $time instanceof \DateInterval ? clone $time : $time;
+    }
+
+    /** What a copy says would count for nothing. */
+    private function __clone() {}
+
+    /** The same of a copy by serialize(). */
+    public function __serialize(): never
+    {
+        throw new \LogicException('A computation cannot be kept: it ends when the function that you gave to remember() returns.');
     }
 
     private function check(): void

@@ -41,6 +41,20 @@ final class ComputationTest extends TestCase
         self::assertSame('renewed', $this->store->cache()->remember('k', static fn(): string => 'renewed'));
     }
 
+    // Seen to fail: ttl() that keeps the caller's own object.
+    public function testAnIntervalIsTakenAsItWas(): void
+    {
+        $this->cache->remember('k', static function (Computation $computation): string {
+            $computation->ttl($ttl = new \DateInterval('PT10M'))->soft($soft = new \DateInterval('PT1M'));
+            $ttl->i = $soft->i = 0;
+            $ttl->s = $soft->s = 1;
+
+            return 'v';
+        });
+        $this->store->ahead = 30_000;
+        self::assertSame('v', $this->store->cache()->remember('k', static fn(): string => 'too soon'));
+    }
+
     public function testWhatItDoesNotSayIsAsTheCallSays(): void
     {
         $this->cache->remember('k', static fn(Computation $computation): string => 'v', 60, ['given'], 30);
@@ -57,6 +71,40 @@ final class ComputationTest extends TestCase
         $group->remember('zero', static fn(Computation $computation): string => $computation->ttl(0)::class);
         self::assertEqualsWithDelta(60, $this->ttl('null', $group), 5);
         self::assertNull($this->ttl('zero', $group));
+    }
+
+    // Seen to fail: run() that may be called again, and a computation with a public __clone(), or without __serialize().
+    public function testTheApplicationCanNeitherRunNorCopyIt(): void
+    {
+        $said = [];
+        $kept = null;
+        $attempts = static fn(Computation $computation): array => [
+            \LogicException::class => static fn(): mixed => $computation->run(static fn(): int => 1),
+            \Error::class => static fn(): Computation => clone $computation,
+            \LogicException::class . ' too' => static fn(): string => \serialize($computation),
+        ];
+        $this->cache->remember('k', static function (Computation $computation) use ($attempts, &$said, &$kept): string {
+            foreach ($attempts($kept = $computation) as $attempt) {
+                try {
+                    $attempt();
+                } catch (\LogicException|\Error $refusal) {
+                    $said[] = $refusal::class;
+                }
+            }
+            $computation->ttl(60);
+
+            return 'v';
+        });
+        self::assertEqualsWithDelta(60, $this->ttl('k'), 5);
+        self::assertInstanceOf(Computation::class, $kept);
+        foreach ($attempts($kept) as $attempt) {
+            try {
+                $attempt();
+            } catch (\LogicException|\Error $refusal) {
+                $said[] = $refusal::class;
+            }
+        }
+        self::assertSame([\LogicException::class, \Error::class, \LogicException::class, \LogicException::class, \Error::class, \LogicException::class], $said);
     }
 
     /** @return iterable<string, array{callable, mixed}> */

@@ -85,6 +85,23 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('"' . self::redacted($text) . '" is a Windows path. Larder keeps files only on systems with POSIX permissions: use redis:// or memcached:// on Windows, or WSL.');
     }
 
+    /**
+     * Refuses options that nobody knows: most often one is misspelt.
+     *
+     * @param array<array-key, mixed> $options by name
+     * @param list<string>            $known
+     *
+     * @throws self
+     */
+    public static function refuseUnknown(#[\SensitiveParameter] array $options, array $known): void
+    {
+        foreach ($options as $name => $_) {
+            if (!\in_array($name, $known, true)) {
+                throw self::unknownOption((string) $name, $known);
+            }
+        }
+    }
+
     /** @param list<string> $known */
     public static function unknownOption(string $name, array $known): self
     {

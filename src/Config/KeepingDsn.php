@@ -41,12 +41,7 @@ final class KeepingDsn
             // The default directory is each user's own, and what must stay would lie in several.
             throw InvalidConfiguration::malformed($text, 'it names no directory, and what must stay lies where you say', 'write for example ' . $example);
         }
-        \array_push($known, ...self::KNOWN);
-        foreach ($options += $dsn->query as $option => $_) {
-            if (!\in_array($option, $known, true)) {
-                throw InvalidConfiguration::unknownOption((string) $option, $known);
-            }
-        }
+        InvalidConfiguration::refuseUnknown($options += $dsn->query, [...$known, ...self::KNOWN]);
         self::replicas($dsn, $options);
         if (isset($options['credentials'])) {
             $credentials = Options::credentials($options['credentials']);

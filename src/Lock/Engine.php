@@ -8,7 +8,8 @@ namespace Larder\Lock;
 interface Engine
 {
     /**
-     * Takes a lock that nobody holds.
+     * Takes a lock that nobody holds. If this fails, nobody has what it may have taken: it is given back with the next call that
+     * reaches the locks.
      *
      * @param string $owner    a text that nobody else has
      * @param int    $life     milliseconds
@@ -30,11 +31,15 @@ interface Engine
     public function refresh(string $name, string $owner, int $life, string $process): ?int;
 
     /**
+     * After a failure it is given back with the next call that reaches the locks.
+     *
+     * @param ?int $fence the number of the grant that ends; null: whichever this owner has
+     *
      * @return bool false: it was not this owner's any more
      *
      * @throws LockFailure
      */
-    public function release(string $name, string $owner): bool;
+    public function release(string $name, string $owner, ?int $fence = null): bool;
 
     /**
      * @return ?int its fencing number; null: it is not this owner's any more

@@ -4,14 +4,21 @@ declare(strict_types=1);
 
 namespace Larder\Lock;
 
+use Larder\System\Fork;
+
 /**
  * A lock that was granted.
  *
  * It is the holder's until its end, and no longer: whoever works past that end may meet the next holder. Where that would do
  * harm, pass $fence along with each write, and let what is written to refuse a smaller number than it has seen.
+ *
+ * In a forked child its parent's locks are not held: every method says false there and does nothing. A child that is to hold one
+ * takes it by Locks::held().
  */
 final class Lock
 {
+    private readonly int $holder;
+
     /**
      * @param string $owner hand it to another process, which holds the lock by it: Locks::held()
      * @param int    $fence grows with each grant of this name. Over Redis it may repeat where a fail-over lost grants: see `replicas`
@@ -23,7 +30,9 @@ final class Lock
         public readonly int $fence,
         private readonly int $life,
         private string $process,
-    ) {}
+    ) {
+        $this->holder = Fork::pid();
+    }
 
     /**
      * Begins the lock's life anew.
@@ -36,23 +45,24 @@ final class Lock
      */
     public function refresh(?float $ttl = null): bool
     {
-        return $this->engine->refresh($this->name, $this->owner, $ttl === null ? $this->life : Locks::milliseconds($ttl), $this->process) !== null;
+        return $this->isHere() && $this->engine->refresh($this->name, $this->owner, $ttl === null ? $this->life : Locks::milliseconds($ttl), $this->process) !== null;
     }
 
     /**
      * @return bool false: it had ended before
      *
-     * @throws LockFailure
+     * @throws LockFailure nobody knows whether it has ended. It is given back with the next call of this process that reaches the
+     *                     locks
      */
     public function release(): bool
     {
-        return $this->engine->release($this->name, $this->owner);
+        return $this->isHere() && $this->engine->release($this->name, $this->owner, $this->fence);
     }
 
     /** @throws LockFailure */
     public function isOwned(): bool
     {
-        return $this->engine->fence($this->name, $this->owner) !== null;
+        return $this->isHere() && $this->engine->fence($this->name, $this->owner) !== null;
     }
 
     /**
@@ -65,8 +75,13 @@ final class Lock
      */
     public function handOver(): bool
     {
-        $this->process = '';
+        $this->isHere() && $this->process = '';
 
         return $this->refresh();
+    }
+
+    private function isHere(): bool
+    {
+        return $this->holder === Fork::pid();
     }
 }

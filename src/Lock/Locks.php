@@ -52,7 +52,7 @@ final class Locks
      *
      * @return ?Lock null: somebody holds it, or `replicas` were not reached, or it took longer than $ttl
      *
-     * @throws LockFailure
+     * @throws LockFailure what the call may have taken is given back with the next one of this object that reaches the locks
      * @throws \InvalidArgumentException the name is empty or too long, or $ttl is not above zero
      */
     public function acquire(string $name, float $ttl = 30.0): ?Lock
@@ -170,12 +170,10 @@ final class Locks
     {
         $start = \hrtime(true);
         $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
-        if ($fence !== null && \hrtime(true) - $start >= $life * 1_000_000 && $this->engine->fence($name, $owner) === null) {
-            // It took longer than the lock lives.
-            return null;
-        }
+        $lock = $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
 
-        return $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
+        // Or it took longer than the lock lives.
+        return $lock === null || \hrtime(true) - $start < $life * 1_000_000 || $lock->isOwned() ? $lock : null;
     }
 
     private static function name(string $name): string

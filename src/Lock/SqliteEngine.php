@@ -7,6 +7,7 @@ namespace Larder\Lock;
 use Larder\Driver\Sqlite\DurableDatabase;
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Clock;
+use Larder\System\Fork;
 use Larder\System\MachineBoot;
 use Larder\System\ProcessId;
 
@@ -34,6 +35,12 @@ final class SqliteEngine implements Engine
         SQL;
 
     private readonly DurableDatabase $database;
+
+    /** @var array<string, array{string, string, ?int}> names, owners and numbers of releases that failed: the next transaction makes them first */
+    private array $given = [];
+
+    /** Whose they are. */
+    private int $process = 0;
 
     public function __construct(string $directory, float $timeout)
     {
@@ -69,14 +76,16 @@ final class SqliteEngine implements Engine
         });
     }
 
-    public function release(string $name, string $owner): bool
+    public function release(string $name, string $owner, ?int $fence = null): bool
     {
-        return $this->transaction(function (SqliteConnection $connection) use ($name, $owner): bool {
-            $isOwned = ($this->holder($connection, $name)[0] ?? null) === $owner;
-            $isOwned && $connection->named('DELETE FROM lock WHERE name = :b_name', ['b_name' => $name]);
-
-            return $isOwned;
-        });
+        try {
+            return $this->transaction(fn(SqliteConnection $connection): bool => $this->remove($connection, $name, $owner, $fence));
+        } catch (LockFailure $failure) {
+            $this->process === Fork::pid() || $this->given = [];
+            $this->process = Fork::pid();
+            $this->given["$name $owner $fence"] = [$name, $owner, $fence];
+            throw $failure;
+        }
     }
 
     public function fence(string $name, string $owner): ?int
@@ -96,6 +105,15 @@ final class SqliteEngine implements Engine
     public function clear(string $prefix): void
     {
         $this->transaction(static fn(SqliteConnection $connection): array => $connection->named('DELETE FROM lock WHERE substr(name, 1, :length) = :b_prefix', ['length' => \strlen($prefix), 'b_prefix' => $prefix]));
+    }
+
+    private function remove(SqliteConnection $connection, string $name, string $owner, ?int $fence): bool
+    {
+        $holder = $this->holder($connection, $name);
+        $isOwned = $holder !== null && $holder[0] === $owner && ($fence ?? $holder[1]) === $holder[1];
+        $isOwned && $connection->named('DELETE FROM lock WHERE name = :b_name', ['b_name' => $name]);
+
+        return $isOwned;
     }
 
     /** @return ?array{string, int} owner and fencing number; null: nobody holds it */
@@ -131,7 +149,18 @@ final class SqliteEngine implements Engine
      */
     private function transaction(\Closure $work): mixed
     {
-        return $this->attempt(fn(): mixed => $this->database->transaction($work));
+        // A forked child must not give back for its parent, which may have taken a lock again by the same owner's text.
+        $given = $this->process === Fork::pid() ? $this->given : [];
+        $result = $this->attempt(fn(): mixed => $this->database->transaction(function (SqliteConnection $connection) use ($work, $given): mixed {
+            foreach ($given as $release) {
+                $this->remove($connection, ...$release);
+            }
+
+            return $work($connection);
+        }));
+        $this->given = \array_diff_key($this->given, $given);
+
+        return $result;
     }
 
     /**

@@ -92,11 +92,7 @@ final readonly class Settings
      */
     public static function from(array $options): self
     {
-        foreach (\array_keys($options) as $name) {
-            if (!\in_array($name, self::KNOWN, true)) {
-                throw InvalidConfiguration::unknownOption((string) $name, self::KNOWN);
-            }
-        }
+        InvalidConfiguration::refuseUnknown($options, self::KNOWN);
         $overflow = $options['overflow'] ?? 'wait';
         if ($overflow !== 'wait' && $overflow !== 'busy') {
             throw InvalidConfiguration::choice('overflow', \is_string($overflow) ? $overflow : \get_debug_type($overflow), ['wait', 'busy']);

@@ -26,11 +26,7 @@ final class FakeQueue
      */
     public function __construct(string $name = 'default', #[\SensitiveParameter] array $options = [])
     {
-        foreach ($options as $option => $_) {
-            if (!\in_array($option, self::KNOWN, true)) {
-                throw InvalidConfiguration::unknownOption($option, self::KNOWN);
-            }
-        }
+        InvalidConfiguration::refuseUnknown($options, self::KNOWN);
         $checked = QueueOptions::from(['dsn' => 'memory://'] + $options, $name);
         $this->now = MessageTables::now();
         $this->transport = new MemoryTransport($name, $checked->limit, $checked->retry, fn(): int => $this->now);

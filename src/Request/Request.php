@@ -298,6 +298,15 @@ final class Request
         $this->view->renew();
     }
 
+    /** Drops the copies of this request, and of its coroutines': the time that they count by was set. */
+    public function dropCopies(): void
+    {
+        $this->view->forget(new Space());
+        foreach ($this->others ?? [] as $other) {
+            $other->dropCopies();
+        }
+    }
+
     /** Makes a forked child a request of its own: waiting fills, leases and intents are its parent's. */
     private function noticeFork(): void
     {

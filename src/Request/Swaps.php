@@ -25,10 +25,11 @@ final class Swaps
      * Reads, decides and compares-and-swaps, until no other process changes the key in between.
      *
      * @param \Closure(?Entry): ?Entry $decide takes the present entry and returns the new one; null: keep the present one
+     * @param bool                     $shows  whether the caller learns the value: what it writes next was computed from it
      *
      * @return ?Entry the new entry, once it is stored; null: nothing was stored
      */
-    public function atomic(string $key, Space $space, \Closure $decide): ?Entry
+    public function atomic(string $key, Space $space, \Closure $decide, bool $shows = true): ?Entry
     {
         if (isset($this->writes->pending[$key])) {
             // This request's waiting fill must be stored first: it is the present value.
@@ -81,7 +82,12 @@ final class Swaps
                 $this->writes->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
                 // Once more, as a delete does.
                 $this->view->history->change($key);
-                $this->view->history->swapped($key, $outcomes[0]->position, $next->sure !== 0);
+                if ($shows) {
+                    $this->view->history->swapped($key, $outcomes[0]->position, $next->sure !== 0);
+                } elseif ($outcomes[0]->writer !== $this->view->writer) {
+                    // It lies under this request's own change now, where no write finds it any more.
+                    $this->view->history->foreign($key, $record->position ?? 0, $outcomes[0]->kind);
+                }
 
                 return $next;
             }

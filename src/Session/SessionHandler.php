@@ -39,6 +39,9 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     /** Which has made that: a forked child takes its own. */
     private int $process = 0;
 
+    /** @var array<string, true> keys of sessions whose locks calls that have failed may have left: nobody knows what became of those */
+    private array $left = [];
+
     /** What validateId() leaves for read() to throw. */
     private ?SessionFailure $failure = null;
 
@@ -72,7 +75,11 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     {
         $hold = $this->hold();
         $this->hold = $this->failure = null;
-        $hold === null || $hold->isWritten || $this->engine->release($hold->key, $hold->owner);
+        if ($hold !== null && !$hold->isWritten) {
+            $this->left[$hold->key] = true;
+            $this->engine->release($hold->key, $hold->owner);
+            unset($this->left[$hold->key]);
+        }
 
         return true;
     }
@@ -136,10 +143,10 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     public function destroy(#[\SensitiveParameter] string $id): bool
     {
         $key = self::key($id);
-        $hold = $this->hold();
-        $isHeld = $hold?->key === $key;
-        $isHeld && $this->hold = null;
-        $this->engine->destroy($key, $isHeld ? $hold->owner : '');
+        $this->hold()?->key === $key && $this->hold = null;
+        $this->left[$key] = true;
+        $this->engine->destroy($key, $this->owner());
+        unset($this->left[$key]);
 
         return true;
     }
@@ -202,7 +209,12 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
             // A new one in which nothing was set: it gets an end, so that its id is valid with the next request.
             return $this->write($id, $data);
         }
-        $this->engine->renew($key, $hold->owner ?? '', $this->ttl());
+        try {
+            $this->engine->renew($key, $this->owner(), $this->ttl());
+        } catch (SessionFailure $failure) {
+            $hold === null || $this->abandon($hold);
+            throw $failure;
+        }
         $hold === null || $hold->isWritten = true;
 
         return true;
@@ -216,27 +228,50 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     /** @throws SessionFailure */
     private function take(string $key, bool $isKnown): Hold
     {
-        if ($this->process !== Fork::pid()) {
-            $this->process = Fork::pid();
-            $this->owner = self::unique();
-        }
-        $owner = $this->owner;
+        $owner = $this->owner();
         $limit = (int) \ini_get('max_execution_time');
         $life = (($limit > 0 ? $limit : self::SPARE) + self::SPARE) * 1000;
+        $this->left[$key] = true;
         $found = Locks::retry(fn(): ?array => $this->engine->read($key, $owner, $life, \min($life, $this->ttl()), $isKnown), $this->wait);
+        unset($this->left[$key]);
+        $this->giveBack();
 
         return $found !== null ? new Hold($key, $owner, ...$found)
             : throw new SessionFailure("Another request has had this session for $this->wait seconds. Let requests call session_write_close() as soon as they have what they need, or raise the option \"wait\".");
+    }
+
+    /** Who this process is, for the engine. */
+    private function owner(): string
+    {
+        if ($this->process !== Fork::pid()) {
+            $this->process = Fork::pid();
+            $this->owner = self::unique();
+            $this->left = [];
+        }
+
+        return $this->owner;
     }
 
     /** Gives up a session after a failure: PHP does not call close() then. */
     private function abandon(?Hold $hold): void
     {
         $this->hold = null;
-        try {
-            $hold === null || $this->engine->release($hold->key, $hold->owner);
-        } catch (SessionFailure) {
-            // It ends by itself.
+        $hold === null || $this->left[$hold->key] = true;
+        $this->giveBack();
+    }
+
+    /** Gives back what calls that have failed may have left. */
+    private function giveBack(): void
+    {
+        $owner = $this->owner();
+        foreach (\array_reverse(\array_keys($this->left)) as $key) {
+            try {
+                $this->engine->release($key, $owner);
+                unset($this->left[$key]);
+            } catch (SessionFailure) {
+                // With the next call that takes a session, or by itself.
+                return;
+            }
         }
     }
 

@@ -8,7 +8,7 @@ namespace Larder\System;
 final class Interval
 {
     /** Seconds, about 10,000 years. With more PHP's calendar overflows, and gives other times without a warning. */
-    private const MOST = 315_360_000_000;
+    public const MOST = 315_360_000_000;
 
     /**
      * Counts years and months from now in UTC, where all days are equally long.

@@ -9,7 +9,6 @@ use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Request\Request;
-use Larder\Request\Space;
 use Larder\System\Interval;
 use Larder\System\InvalidInterval;
 
@@ -36,7 +35,10 @@ final class TestCache
      */
     public function __construct(#[\SensitiveParameter] array $options = [])
     {
-        $options = ['dsn' => 'memory://'] + $options;
+        if (isset($options['dsn'])) {
+            throw new InvalidConfiguration('The cache of a test lies in memory and takes no DSN. Leave the option "dsn" out, or open that one by Cache::open().');
+        }
+        $options['dsn'] = 'memory://';
         $this->options = new \SensitiveParameterValue($options);
         $this->store = new RecordedStore($this->clock = new TestClock(), Options::from($options)->nearBudget);
         $this->cache = $this->request();
@@ -54,18 +56,23 @@ final class TestCache
     }
 
     /**
-     * Lets time pass for all that was stored, and in each request. A cache made by apart() notices with its next refresh().
+     * Lets time pass for all that was stored, and in each request and each of its fibers. A cache made by apart() notices with its next refresh().
      *
-     * @param int|float|\DateInterval $time seconds
+     * @param int|float|\DateInterval $time seconds, 0 to ten thousand years; a fraction of a thousandth counts as a whole one
      *
-     * @throws InvalidInterval
+     * @throws InvalidInterval|\InvalidArgumentException nothing passes
      */
     public function pass(int|float|\DateInterval $time): void
     {
-        $this->clock->now += (int) \ceil(($time instanceof \DateInterval ? Interval::seconds($time, true) : $time) * 1000);
+        $seconds = $time instanceof \DateInterval ? Interval::seconds($time, true) : $time;
+        // NaN fails both comparisons.
+        if (!($seconds >= 0 && $seconds <= Interval::MOST)) {
+            throw new \InvalidArgumentException("The time of $seconds seconds cannot pass: it is not between 0 and ten thousand years. A test's time never goes back; make another TestCache to begin anew.");
+        }
+        $this->clock->now += (int) \ceil(\round($seconds * 1000, 3));
         foreach ($this->requests as $request) {
             // Copies end by the machine's clock.
-            $request->view->forget(new Space());
+            $request->dropCopies();
         }
     }
 

@@ -7,6 +7,7 @@ namespace Larder\Tests\Lock;
 use Larder\Driver\Redis\Shards;
 use Larder\Lock\LockFailure;
 use Larder\Lock\Locks;
+use Larder\Lock\RedisEngine;
 use Larder\Tests\Support\KeepingRedis;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
@@ -97,6 +98,117 @@ abstract class RedisLocksRules extends LocksRules
             self::assertStringContainsString('"credentials" threw DomainException', $failure->getMessage());
             self::assertStringNotContainsString('hunter-2', (string) $failure);
         }
+    }
+
+    // Seen to fail: RedisEngine::acquire() without giveBack(), and without remembered().
+    public function testAProcessDoesNotWaitForWhatItsOwnUnansweredCallsHaveTaken(): void
+    {
+        $locks = $this->warm();
+        $this->server()->pause();
+        foreach ([1, 2] as $_) {
+            self::assertUnanswered(static fn() => $locks->acquire('k', 600));
+        }
+        self::assertUnanswered(static fn() => $locks->acquireAs('l', 'chosen', 600));
+        $this->server()->resume();
+        // The server carries them out now.
+        Wait::until(fn(): bool => $this->server()->command('EXISTS', self::entry('k')) === 1, 'the lost call');
+        $lock = $locks->acquire('k', 600);
+        self::assertNotNull($lock);
+        $chosen = $locks->acquireAs('l', 'chosen', 600);
+        self::assertNotNull($chosen);
+        self::assertNull($this->open()->acquire('k'));
+        self::assertNull($locks->acquireAs('l', 'chosen', 600), 'one at a time');
+        self::assertNotNull($locks->acquire('another'));
+        self::assertTrue($lock->isOwned() && $chosen->isOwned(), 'what was given back is the lost calls\' alone');
+    }
+
+    // Seen to fail: giveBack() that looks for a lock's own name only.
+    public function testAnyNextCallGivesBackForTheOthersWhoWait(): void
+    {
+        $locks = $this->warm();
+        $this->server()->pause();
+        self::assertUnanswered(static fn() => $locks->acquire('k', 600));
+        $this->server()->resume();
+        Wait::until(fn(): bool => $this->server()->command('EXISTS', self::entry('k')) === 1, 'the lost call');
+        self::assertNull($this->open()->acquire('k'));
+        self::assertNull($locks->owner('something else'));
+        self::assertNotNull($this->open()->acquire('k'));
+    }
+
+    // Seen to fail: giveBack() that forgets a call after one look.
+    public function testACallThatTheNetworkDeliversLateIsGivenBackToo(): void
+    {
+        $locks = $this->open(['timeout' => 0.3]);
+        $this->server()->stop();
+        self::assertUnanswered(static fn() => $locks->acquire('k', 600));
+        $this->server()->start();
+        $lock = $locks->acquire('k', 600);
+        self::assertTrue($lock?->release());
+        $lost = (new \ReflectionProperty(RedisEngine::class, 'lost'))->getValue((new \ReflectionProperty(Locks::class, 'engine'))->getValue($locks));
+        \assert(\is_array($lost) && \is_array($lost[0]) && \is_string($lost[0][1]));
+        $this->server()->command('SET', self::entry('k'), "anybody 7{$lost[0][1]}", 'PX', '600000');
+        self::assertNotNull($locks->acquire('k', 600));
+    }
+
+    // Seen to fail: release() without remembered().
+    public function testAReleaseThatFailedIsMadeUpFor(): void
+    {
+        foreach (['k' => 'k', 'l' => 'another'] as $name => $next) {
+            $locks = $this->open(['timeout' => 0.3]);
+            $lock = $locks->acquire($name, 600);
+            self::assertNotNull($lock);
+            $this->server()->stop();
+            self::assertUnanswered(static fn() => $lock->release());
+            $this->server()->start();
+            self::assertNotNull($this->open()->owner($name));
+            self::assertNotNull($locks->acquire($next, 600));
+            self::assertFalse($lock->isOwned());
+            self::assertFalse($lock->refresh());
+        }
+        self::assertNotNull($this->open()->acquire('l'));
+    }
+
+    // Seen to fail: giveBack() by the owner's text alone.
+    public function testWhatAnotherHoldsUnderTheSameOwnersTextIsNotGivenBack(): void
+    {
+        $locks = $this->open(['timeout' => 0.3]);
+        $old = $locks->acquireAs('l', 'chosen', 600);
+        self::assertNotNull($old);
+        $this->server()->stop();
+        self::assertUnanswered(static fn() => $locks->acquireAs('k', 'chosen', 600));
+        self::assertUnanswered(static fn() => $old->release());
+        $this->server()->start();
+        $this->open()->clear();
+        $theirs = $this->open();
+        $held = [$theirs->acquireAs('k', 'chosen', 600), $theirs->acquireAs('l', 'chosen', 600)];
+        self::assertNull($locks->acquireAs('k', 'chosen', 600));
+        self::assertNull($locks->acquireAs('l', 'chosen', 600));
+        self::assertSame([true, true], [$held[0]?->isOwned(), $held[1]?->isOwned()]);
+    }
+
+    /** Locks whose server knows both forms of the script, with and without a look at what it evicts. */
+    private function warm(): Locks
+    {
+        $locks = $this->open(['timeout' => 0.3]);
+        $locks->acquire('a');
+        $locks->acquire('b');
+
+        return $locks;
+    }
+
+    private static function assertUnanswered(\Closure $call): void
+    {
+        try {
+            $call();
+        } catch (LockFailure) {
+            return;
+        }
+        self::fail('There was an answer.');
+    }
+
+    private static function entry(string $name): string
+    {
+        return 'larder:lock:' . Shards::tag($name) . ":$name";
     }
 
     public function testAServerThatIsAwayIsSaid(): void

@@ -58,6 +58,60 @@ final class SqliteLocksTest extends LocksRules
         }
     }
 
+    // Seen to fail: transaction() that makes no releases first.
+    public function testAReleaseThatFailedIsMadeUpFor(): void
+    {
+        $locks = $this->open(['timeout' => 0.1]);
+        $lock = $locks->acquire('k', 600);
+        $chosen = $locks->acquireAs('l', 'chosen', 600);
+        self::assertNotNull($lock);
+        $other = new \PDO('sqlite:' . $this->directory->file('locks') . '/locks.db');
+        $other->exec('BEGIN IMMEDIATE');
+        foreach ([$lock, $chosen] as $each) {
+            try {
+                $each?->release();
+                self::fail('Another process writes.');
+            } catch (LockFailure) {
+            }
+        }
+        $other->exec('ROLLBACK');
+        $pid = \pcntl_fork();
+        if ($pid === 0) {
+            // A child releases nothing for its parent.
+            try {
+                $locks->acquire('m');
+            } finally {
+                \posix_kill(\posix_getpid(), \SIGKILL);
+            }
+        }
+        \pcntl_waitpid($pid, $status);
+        self::assertSame('chosen', $this->open()->owner('l'));
+        self::assertNotNull($locks->acquire('k', 600));
+        self::assertNull($this->open()->owner('l'));
+        self::assertNotNull($again = $locks->acquireAs('l', 'chosen', 600));
+        self::assertNotNull($locks->acquire('another'));
+        self::assertTrue($again->isOwned(), 'once');
+    }
+
+    // Seen to fail: transaction() that does not forget the releases that it has made.
+    public function testAReleaseIsMadeUpForOnceAlsoWhereItNamesNoGrant(): void
+    {
+        $this->open();
+        $engine = new SqliteEngine($this->directory->file('locks'), 0.1);
+        self::assertNotNull($engine->acquire('k', 'same', 60_000, ''));
+        $other = new \PDO('sqlite:' . $this->directory->file('locks') . '/locks.db');
+        $other->exec('BEGIN IMMEDIATE');
+        try {
+            $engine->release('k', 'same');
+            self::fail('Another process writes.');
+        } catch (LockFailure) {
+        }
+        $other->exec('ROLLBACK');
+        self::assertNotNull($fence = $engine->acquire('k', 'same', 60_000, ''));
+        self::assertNotNull($engine->acquire('another', 'same', 60_000, ''));
+        self::assertSame($fence, $engine->fence('k', 'same'));
+    }
+
     public function testADamagedDatabaseIsSaid(): void
     {
         $this->open()->acquire('k');

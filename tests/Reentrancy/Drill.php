@@ -139,7 +139,7 @@ final class Drill
     /** What comes in the middle. */
     public function interrupt(): void
     {
-        if ($this->busy || $this->spaces === []) {
+        if ($this->busy || $this->model->isNoting || $this->spaces === []) {
             return;
         }
         $this->busy = true;

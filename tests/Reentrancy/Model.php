@@ -29,6 +29,12 @@ final class Model
 
     private bool $inner = false;
 
+    /**
+     * Whether what an outer call did is being noted. PHP lets a signal's handler in between the read of what is right and the
+     * write of what is then: what the handler notes in between would be overwritten. So nothing may come then.
+     */
+    public bool $isNoting = false;
+
     /** @param array<string, string> $writes by key, what the outer call writes; '' where it deletes */
     public function begin(array $writes): void
     {
@@ -47,6 +53,7 @@ final class Model
     /** @param bool $known false: it was left by an exception, or failed, and may have done it or not */
     public function end(bool $known): void
     {
+        $this->isNoting = true;
         foreach ($this->outer as $key => $text) {
             if ($known && !isset($this->touched[$key])) {
                 $this->may[$key] = [$text => true];
@@ -55,6 +62,7 @@ final class Model
             }
         }
         $this->outer = [];
+        $this->isNoting = false;
     }
 
     public function interrupt(): void
@@ -98,7 +106,9 @@ final class Model
     /** It was there, and is not any more: to be lost is not wrong, where an engine is being left alone. */
     public function maybeLost(string $key): void
     {
+        $this->isNoting = true;
         $this->may[$key] = ['' => true] + $this->now($key);
+        $this->isNoting = false;
     }
 
     /** @return list<string> */

@@ -168,6 +168,58 @@ abstract class RedisSessionRules extends SessionRules
         self::assertSame('newer', $this->stored());
     }
 
+    // Seen to fail: take() that gives nothing back, and destroy() that names an owner only for what it has.
+    public function testWhatAnUnansweredReadHasTakenIsGivenBack(): void
+    {
+        $this->store('old');
+        foreach (['next', 'destroy'] as $then) {
+            $request = $this->request(['timeout' => 0.3]);
+            foreach (['a', 'b'] as $id) {
+                // With and without a look at what the server evicts: it knows both scripts then.
+                $request->read($id);
+                $request->close();
+            }
+            $this->server()->pause();
+            $this->assertRefused(static fn() => $request->read(self::ID), 'edis');
+            $this->server()->resume();
+            Wait::until(fn(): bool => $this->server()->command('EXISTS', self::entry() . ':lock') === 1, 'the lost call');
+            $this->assertRefused(fn() => $this->stored(), 'session_write_close()');
+            $then === 'next' ? $request->read('another') : $request->destroy(self::ID);
+            self::assertSame($then === 'next' ? 'old' : '', $this->stored());
+        }
+    }
+
+    // Seen to fail: close(), destroy() that remember nothing.
+    public function testWhatCouldNotBeGivenBackIsWithTheNextCall(): void
+    {
+        foreach (['close', 'destroy'] as $call) {
+            $this->store('old');
+            $request = $this->request(['timeout' => 0.3]);
+            $request->read(self::ID);
+            $this->server()->stop();
+            $this->assertRefused(static fn() => $call === 'close' ? $request->close() : $request->destroy(self::ID), 'edis');
+            $this->server()->start();
+            $this->assertRefused(fn() => $this->stored(), 'session_write_close()');
+            $request->read('another');
+            self::assertSame('old', $this->stored());
+            $request->close();
+        }
+    }
+
+    // Seen to fail: updateTimestamp() that keeps its hold.
+    public function testAfterAFailedRenewalARequestReadsAnew(): void
+    {
+        $this->store('old');
+        $request = $this->request(['timeout' => 0.3]);
+        $request->read(self::ID);
+        $this->server()->stop();
+        $this->assertRefused(static fn() => $request->updateTimestamp(self::ID, 'old'), 'edis');
+        $this->server()->start();
+        $this->endTheLock();
+        $this->store('new');
+        self::assertSame('new', $request->read(self::ID));
+    }
+
     public function testAServerThatIsAwayIsSaid(): void
     {
         $this->store('data');

@@ -108,6 +108,25 @@ final class TestCacheTest extends TestCase
         self::assertCached($apart, 'k');
     }
 
+    // Seen to fail: pass() that drops the main program's copies only.
+    public function testTimePassesInFibersToo(): void
+    {
+        $test = new TestCache();
+        $test->cache->set('k', ['v'], 60);
+        $test->cache->group('g', ttl: 60)->set('k', 'v');
+        $fiber = new \Fiber(static function () use ($test): void {
+            self::assertCached($test->cache, 'k', ['v']);
+            self::assertCached($test->cache->group('g'), 'k', 'v');
+            \Fiber::suspend();
+            self::assertNull($test->cache->get('k'));
+            self::assertNull($test->cache->group('g')->get('k'));
+        });
+        $fiber->start();
+        $test->pass(60);
+        $fiber->resume();
+        self::assertTrue($fiber->isTerminated());
+    }
+
     public function testRequestsOverlapAsThoseOfProcessesDo(): void
     {
         $test = new TestCache();
@@ -135,6 +154,87 @@ final class TestCacheTest extends TestCase
         self::assertTagged($group, 'k', 't');
         foreach (['k' => 0, 'filled' => 1, 'nowhere' => 0, 'set' => 1] as $key => $times) {
             self::assertComputed($times, $test, $key);
+        }
+    }
+
+    // Seen to fail: pass() that takes any number.
+    public function testTimeThatCannotPassIsSaid(): void
+    {
+        $test = new TestCache();
+        $test->cache->set('k', 'v', 60);
+        foreach ([-1, -0.001, \NAN, \INF, -\INF, 1e300, \PHP_INT_MAX, \DateInterval::createFromDateString('1 second ago')] as $time) {
+            try {
+                $test->pass($time);
+                self::fail('It passed.');
+            } catch (\InvalidArgumentException $refusal) {
+                self::assertStringContainsString('cannot pass', $refusal->getMessage());
+            }
+        }
+        self::assertCached($test->request(), 'k');
+        $test->pass(0);
+        // In a float 2.007 times 1,000 is more than 2,007.
+        $test->pass(2.007);
+        $test->pass(57.992);
+        self::assertCached($test->request(), 'k');
+        $test->pass(0.0001);
+        self::assertNotCached($test->request(), 'k');
+        $test->cache->set('k', 'v', 600);
+        $test->pass(315_360_000_000);
+        self::assertNotCached($test->request(), 'k');
+    }
+
+    // Seen to fail: assertNotCached() that calls has().
+    public function testAnAbsenceThatIsAssertedIsNoMiss(): void
+    {
+        $test = new TestCache();
+        $figures = static fn(): array => \array_map(static fn(array $tier): array => \array_intersect_key($tier, ['hits' => 0, 'misses' => 0]), $test->cache->stats());
+        self::assertNull($test->cache->get('k'));
+        $before = $figures();
+        self::assertNotCached($test->cache, 'k');
+        self::assertNotCached($test->cache, 'another');
+        self::assertSame($before, $figures());
+        // The program has not missed it: what somebody else has set since stands against it.
+        $test->request()->set('another', 'newer');
+        $test->cache->set('another', 'older');
+        self::assertNull($test->request()->get('another'), 'neither is kept');
+        $test->cache->fill('pending', 'v');
+        $failed = 0;
+        try {
+            self::assertNotCached($test->cache, 'pending');
+        } catch (AssertionFailedError) {
+            ++$failed;
+        }
+        self::assertSame(1, $failed);
+        // Of these two nobody knows which is the older one.
+        $test = new TestCache();
+        self::assertNull($test->cache->get('k'));
+        $test->request()->set('k', 1);
+        $test->cache->set('k', 2);
+        self::assertCached($test->request(), 'k', 2);
+        $test->pass(10);
+        self::assertNotCached($test->request(), 'k');
+    }
+
+    // Seen to fail: assertEquals().
+    public function testWhatIsCachedMustBeOfTheSameTypes(): void
+    {
+        $test = new TestCache();
+        $date = new \DateTimeImmutable('2026-01-01 12:00', new \DateTimeZone('UTC'));
+        foreach (['list' => [1, 2.0, [null]], 'date' => $date, 'class' => (object) ['a' => 1], 'true' => true, 'text' => 'a:0:{}'] as $key => $value) {
+            $test->cache->set($key, $value);
+            self::assertCached($test->cache, $key, $value);
+        }
+        foreach ([
+            ['list', ['1', 2, [null]]], ['list', [1, 2.0, [false]]], ['list', [2 => [null], 1 => 2.0, 0 => 1]], ['list', 1], ['list', null],
+            ['date', $date->setTimezone(new \DateTimeZone('+02:00'))], ['date', new \DateTime('2026-01-01 12:00', new \DateTimeZone('UTC'))],
+            ['class', (object) ['a' => '1']], ['class', (object) ['a' => true]], ['class', ['a' => 1]], ['class', 'O:8:"stdClass":1:{s:1:"a";i:1;}'], ['true', 1], ['true', [1]], ['text', []], ['true', $date],
+        ] as $i => [$key, $expected]) {
+            try {
+                self::assertCached($test->cache, $key, $expected);
+            } catch (AssertionFailedError) {
+                continue;
+            }
+            self::fail("Number $i does not fail.");
         }
     }
 
@@ -186,7 +286,12 @@ final class TestCacheTest extends TestCase
         self::assertNull($test->request()->get('k0'), 'It keeps its budget.');
         $test = new TestCache(['secret' => 'hunter-2']);
         self::assertStringNotContainsString('hunter-2', \print_r($test, true) . \print_r((array) $test, true));
-        $this->expectException(InvalidConfiguration::class);
-        new TestCache(['far' => 'redis://localhost']);
+        foreach ([['far' => 'redis://localhost'], ['dsn' => 'redis://localhost'], ['disk' => 'sqlite:///tmp'], ['none' => 1]] as $options) {
+            try {
+                new TestCache($options);
+                self::fail('It has no such tier.');
+            } catch (InvalidConfiguration) {
+            }
+        }
     }
 }

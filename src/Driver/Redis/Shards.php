@@ -38,6 +38,12 @@ final class Shards
         return '{' . \crc32($name) % self::COUNT . '}';
     }
 
+    /** Whether two names' keys certainly lie on one server. */
+    public function areTogether(string $name, string $other): bool
+    {
+        return !$this->hasSlots || self::tag($name) === self::tag($other);
+    }
+
     /**
      * The tags of all keys.
      *
