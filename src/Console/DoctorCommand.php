@@ -9,6 +9,7 @@ use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RedisPrimary;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
 use Larder\Console\Support\Place;
@@ -93,6 +94,7 @@ final class DoctorCommand extends Command
             if ($redis !== null) {
                 yield $redis;
             }
+            yield from RedisUser::findings($place);
         } catch (InvalidConfiguration $e) {
             yield Finding::fail('truth tier', $e->getMessage(), 'Fix that first.');
         } catch (WrongUser $e) {

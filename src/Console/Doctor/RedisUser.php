@@ -66,6 +66,12 @@ final class RedisUser
         return [...\array_map(static fn(string $key): string => "~$key", $keys), ...\array_map(static fn(string $command): string => "+$command", $commands)];
     }
 
+    /** @return non-empty-list<string> the same, for one user of all doors */
+    public static function all(Dsn $dsn, string $prefix): array
+    {
+        return \array_values(\array_unique(\array_merge(...\array_map(static fn(string $door): array => self::rules($dsn, $prefix, $door), self::doors()))));
+    }
+
     /** @return iterable<Finding> nothing: the cache is not in Redis */
     public static function findings(Place $place): iterable
     {
