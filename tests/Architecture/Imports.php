@@ -48,7 +48,7 @@ final class Imports
         'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         'Bridge\Symfony' => ['Config', 'Queue'],
         'Console\Support' => ['System', 'Config', ''],
-        'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
+        'Console\Doctor' => ['System', 'Driver\Redis', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
         'Console\Queue' => ['Queue', 'Console\Support'],

@@ -11,12 +11,10 @@ use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\Mount;
-use Larder\Console\Doctor\RedisPrimary;
 use Larder\Console\Doctor\RedisUser;
 use Larder\Console\Doctor\Timing;
 use Larder\Lab\Service\Place;
 use Larder\Tests\Config\Child;
-use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
@@ -30,7 +28,6 @@ use Symfony\Component\Console\Tester\ApplicationTester;
 #[CoversClass(Machine::class)]
 #[CoversClass(Folder::class)]
 #[CoversClass(Mount::class)]
-#[CoversClass(RedisPrimary::class)]
 #[CoversClass(Timing::class)]
 final class DoctorTest extends TestCase
 {
@@ -182,18 +179,6 @@ final class DoctorTest extends TestCase
         }
     }
 
-    public function testItSaysWhatARedisIs(): void
-    {
-        RedisServer::demand();
-        $primary = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru', 'repl-diskless-sync-delay' => '0']);
-        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 $primary->port"]);
-        Wait::until(static fn(): bool => \str_contains((string) $primary->command('INFO', 'replication'), 'state=online'), 'the replica');
-        [, $findings] = $this->doctor('redis://' . $primary->socket);
-        self::assertSame(['ok', '1 replica, maxmemory 10.00M (allkeys-lru), no append-only file: a queue, a counter or a lock there does not outlive a restart'], [$findings['redis server']['level'], $findings['redis server']['text']]);
-        [, $findings] = $this->doctor('redis://' . $replica->socket);
-        self::assertSame(['fail', 'it is a replica, which takes no write'], [$findings['redis server']['level'], $findings['redis server']['text']]);
-    }
-
     /** The lines themselves: RedisUserTest and the tests of each door show that they are enough, and the least. */
     #[TestWith(['redis', 'shop', 'larder', '~shop:* '])]
     #[TestWith(['redis+cluster', 'shop', 'larder', '~{shop}:* '])]
@@ -217,24 +202,6 @@ final class DoctorTest extends TestCase
         self::assertSame([0, [], 'ok'], [$status, $server->refusals(), $again['truth tier']['level']], 'It is enough for the doctor too.');
         [, $other] = $this->doctor("$scheme://$user:PASSWORD@127.0.0.1:$server->port?prefix=other");
         self::assertSame('fail', $other['truth tier']['level']);
-    }
-
-    public function testItWarnsWhereNothingBoundsAnIsolatedPrimary(): void
-    {
-        RedisServer::demand();
-        $sentinels = new RedisSentinels();
-        try {
-            [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));
-            self::assertSame('warn', $findings['redis server']['level']);
-            self::assertStringContainsString('min-replicas-to-write', $findings['redis server']['fix']);
-            foreach ($sentinels->servers as $server) {
-                $server->command('CONFIG', 'SET', 'min-replicas-to-write', '1');
-            }
-            [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));
-            self::assertSame('ok', $findings['redis server']['level']);
-        } finally {
-            $sentinels->stop();
-        }
     }
 
     #[RequiresPhpExtension('redis')]

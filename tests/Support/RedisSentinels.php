@@ -86,7 +86,8 @@ final class RedisSentinels
         $old = $this->primary();
         Wait::until(function () use ($old): bool {
             try {
-                $this->ask('SENTINEL', 'FAILOVER', self::MASTER);
+                // One of them: several would each promote a replica of its own choice, and then disagree for long.
+                RedisServer::ask("tcp://127.0.0.1:{$this->ports[0]}", $this->password, 'SENTINEL', 'FAILOVER', self::MASTER);
 
                 return true;
             } catch (\RuntimeException) {

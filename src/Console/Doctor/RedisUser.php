@@ -44,7 +44,7 @@ final class RedisUser
         'counters' => ['larder:counter:*'],
     ];
 
-    /** @return non-empty-list<string> */
+    /** @return non-empty-list<key-of<self::COMMANDS>> */
     public static function doors(): array
     {
         return \array_keys(self::COMMANDS);
