@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
+.PHONY: screenshots-wordpress help setup demo demo-failover test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -44,6 +44,9 @@ vendor/autoload.php: composer.json
 
 demo: setup ## show what Larder does, on real engines, in under two minutes
 	@$(PHP) demo/run.php
+
+demo-failover: setup ## kill the primary of a Redis Cluster under a small shop, and count what was old, in half a minute
+	@$(PHP) demo/run.php failover
 
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: three for each core)
 	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)

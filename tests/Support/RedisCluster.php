@@ -21,11 +21,12 @@ final class RedisCluster
     /** @var list<string> what dsn()'s user may do */
     private array $rules = [];
 
-    public function __construct(bool $replicas = false)
+    /** @param array<string, string> $config of the servers */
+    public function __construct(bool $replicas = false, array $config = [])
     {
         $count = self::PRIMARIES * ($replicas ? 2 : 1);
         for ($i = 0; $i < $count; $i++) {
-            $this->nodes[] = new RedisServer(config: [
+            $this->nodes[] = new RedisServer(config: $config + [
                 'cluster-enabled' => 'yes', 'cluster-node-timeout' => '500', 'cluster-port' => (string) Place::freePort(),
                 'cluster-replica-validity-factor' => '0', 'repl-diskless-sync-delay' => '0', 'cluster-require-full-coverage' => 'no',
             ]);
