@@ -18,6 +18,9 @@ final class FailOver implements Act
     private const BEFORE = 3.0;
     private const AFTER = 4.0;
 
+    /** Seconds for which its replica is cut off before: what the primary confirms in them is lost. */
+    private const LAG = 0.5;
+
     /** Milliseconds after which the nodes of the cluster call one of them dead; 15,000 is what a new Redis has. */
     private const TIMEOUT = 2_000;
 
@@ -33,7 +36,7 @@ final class FailOver implements Act
 
     public function play(Stage $stage): void
     {
-        $stage->say('Three primaries and three replicas. Two php-fpm masters, as on two servers' . ($stage->nearName() === '' ? '' : ', each with ' . $stage->nearName()) . ', show the prices of ' . self::PRODUCTS . ' products to visitors; an office changes prices all the while. Each price only grows, so that an old one shows. Then the primary that has the cache gets kill -9. cluster-node-timeout is ' . self::TIMEOUT . ' ms here.');
+        $stage->say('Three primaries and three replicas. Two php-fpm masters, as on two servers' . ($stage->nearName() === '' ? '' : ', each with ' . $stage->nearName()) . ', show the prices of ' . self::PRODUCTS . ' products to visitors; an office changes prices all the while. Each price only grows, so that an old one shows. Then the primary that has the cache gets kill -9, when its replica has been cut off for ' . self::LAG . ' s and lacks what was confirmed last. cluster-node-timeout is ' . self::TIMEOUT . ' ms here.');
         $cluster = new RedisCluster(replicas: true, config: ['cluster-node-timeout' => (string) self::TIMEOUT]);
         try {
             $this->sell($stage, $cluster);
@@ -71,8 +74,15 @@ final class FailOver implements Act
         $begun = \hrtime(true);
         $stage->await(static fn(): bool => \hrtime(true) - $begun > self::BEFORE * 1e9);
         $owner = $cluster->owner('larder');
+        $replica = $cluster->replica($owner) ?? throw new \RuntimeException('The primary has no replica.');
+        // A password that the primary does not ask for: it is refused, and cannot come back.
+        $replica->command('CONFIG', 'SET', 'masterauth', 'none-is-asked-for');
+        $replica->command('CLIENT', 'KILL', 'TYPE', 'master');
+        $cut = \hrtime(true);
+        $stage->await(static fn(): bool => \hrtime(true) - $cut > self::LAG * 1e9 && \str_contains((string) $owner->command('INFO', 'replication'), 'connected_slaves:0'));
         $killed = \hrtime(true);
         $owner->kill();
+        $replica->command('CONFIG', 'SET', 'masterauth', '');
         $stage->step('cluster', "(kill -9 for the primary at 127.0.0.1:$owner->port)");
         $served = null;
         $stage->await(function () use ($visits, $killed, &$served): bool {
