@@ -68,7 +68,7 @@ fuzz: setup ## run random requests amid kills, stops, losses and wrong clocks, o
 
 # What speaks to Redis in any way, over each Valkey: LARDER_REDIS names the program of tests/Support/RedisServer.
 VALKEY := 8 9
-OVER_REDIS := Larder.Tests.(Store.Redis|(Lock|Session|RateLimiter|Counter|Queue).(Php|Pr|R)edi|Session.(Cluster|FailOver)|Queue.Cluster|Console.Redis|Docs.SeveralServers|Demo.FailOver)
+OVER_REDIS := Larder.Tests.(Store.Redis|(Lock|Session|RateLimiter|Counter|Queue).(Php)?(R|Pr)edi|Session.(Cluster|FailOver)|Queue.Cluster|Console.Redis|Docs.SeveralServers|Demo.FailOver)
 
 test-valkey: setup ## run the tests of what lies in Redis over Valkey 8 and 9, which are unpacked from Debian's packages (VALKEY=9: that alone)
 	@bin/setup debian

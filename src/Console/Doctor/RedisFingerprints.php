@@ -53,7 +53,7 @@ final class RedisFingerprints
             foreach ($different as $name => [$theirs, $at]) {
                 $names[] = Text::line((string) $name) . ($theirs === '' ? ' (none' : ' (another') . ', ' . Text::seconds($now - $at) . ' ago)';
             }
-            yield Finding::fail('secret', ($own === '' ? 'this server has none' : 'this server\'s is not') . ' that of ' . \implode(', ', $names), 'Give all servers the same option "secret": what one has signed, the others do not read. If you have just changed it, run doctor on each of them.');
+            yield Finding::fail('secret', ($own === '' ? 'this server has none, unlike ' : 'this server\'s is not that of ') . \implode(', ', $names), 'Give all servers the same option "secret": what one has signed, the others do not read. If you have just changed it, run doctor on each of them.');
         } elseif (\count($notes) > (int) isset($notes[$host])) {
             yield Finding::ok('secret', 'the same as on ' . \implode(', ', \array_map(static fn(int|string $name): string => Text::line((string) $name), \array_keys(\array_diff_key($notes, [$host => 0])))));
         }
