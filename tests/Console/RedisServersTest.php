@@ -94,6 +94,7 @@ final class RedisServersTest extends TestCase
         try {
             $said = self::doctor($sentinels->dsn());
             self::assertSame('3 of 3 agree', self::one($said, 'ok', 'sentinels'));
+            self::assertSame('ACL SETUSER larder reset on >PASSWORD +sentinel|get-master-addr-by-name +sentinel|master +sentinel|replicas', self::one($said, 'note', 'acl sentinel'));
             self::assertStringContainsString('replica', self::one($said, 'ok', 'node 3'));
             self::assertStringContainsString("127.0.0.1:{$sentinels->servers[0]->port}", self::one($said, 'warn', 'cut off'));
             foreach ($sentinels->servers as $server) {

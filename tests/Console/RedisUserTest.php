@@ -6,13 +6,18 @@ namespace Larder\Tests\Console;
 
 use Larder\Cache;
 use Larder\Config\Dsn;
+use Larder\Console\Doctor\RedisNodes;
 use Larder\Console\Doctor\RedisUser;
+use Larder\Console\Support\Place as ConsolePlace;
 use Larder\Counter;
+use Larder\Counter\CounterFailure;
+use Larder\Lab\Service\Place;
 use Larder\Lock\Locks;
 use Larder\Queue\Queue;
 use Larder\Queue\Schedule;
 use Larder\RateLimiter;
 use Larder\Session\SessionHandler;
+use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -61,6 +66,52 @@ final class RedisUserTest extends TestCase
             unset($others[$i]);
             self::assertNotNull($this->failing($door, \array_values($others)), "Nothing fails without $rule.");
             self::assertNotSame([], \preg_grep($rule[0] === '~' ? '/^key larder:/' : '/^command ' . \preg_quote(\substr($rule, 1), '/') . ' /i', $this->server()->refusals()) ?: [], "It was not for $rule.");
+        }
+    }
+
+    public function testADatabaseAndAClusterNeedMore(): void
+    {
+        $cluster = new RedisServer(config: ['cluster-enabled' => 'yes', 'cluster-port' => (string) Place::freePort()]);
+        $cluster->command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+        Wait::until(static fn(): bool => \str_contains((string) $cluster->command('CLUSTER', 'INFO'), 'cluster_state:ok'), 'the cluster');
+        foreach ([['redis://', '/1', $this->server(), ['+select']], ['redis+cluster://', '', $cluster, ['+cluster|keyslot', '+cluster|slots']]] as [$scheme, $path, $server, $more]) {
+            $rules = RedisUser::rules(Dsn::parse("{$scheme}h$path"), 'larder', 'counters');
+            // A name of its own each time: where a counter lies is kept.
+            $count = static fn(array $rules): int => Counter::open($scheme . $server->permit(\array_values($rules)) . "127.0.0.1:$server->port$path", \bin2hex(\random_bytes(4)))->add();
+            self::assertSame($more, \array_values(\array_diff($rules, RedisUser::rules(Dsn::parse('redis://h'), 'larder', 'counters'))));
+            foreach ($more as $word) {
+                try {
+                    $count(\array_diff($rules, [$word]));
+                    self::fail("Nothing fails without $word.");
+                } catch (CounterFailure $failure) {
+                    self::assertStringContainsString('NOPERM', $failure->getMessage());
+                }
+            }
+            $server->refusals();
+            self::assertSame([1, []], [$count($rules), $server->refusals()]);
+        }
+    }
+
+    public function testASentinelsUserNeedsItsWords(): void
+    {
+        $sentinels = new RedisSentinels();
+        try {
+            $permit = static fn(array $words): array => $sentinels->ask('ACL', 'SETUSER', RedisServer::USER, 'reset', 'on', '>' . RedisServer::PASSWORD, ...$words);
+            $dsn = $sentinels->dsn();
+            [$find, $master, $replicas] = RedisUser::ofSentinel();
+            $permit([$master, $replicas]);
+            try {
+                Counter::open($dsn)->add();
+                self::fail("Nothing fails without $find.");
+            } catch (CounterFailure $failure) {
+                self::assertStringContainsString('NOPERM', $failure->getMessage());
+            }
+            $permit([$find]);
+            self::assertSame(1, Counter::open($dsn)->add());
+            $nodes = static fn(array $words): int => \count((new RedisNodes(ConsolePlace::choose($permit($words) === [] ? '' : $dsn)))->all());
+            self::assertSame([0, 1, 3], [$nodes([$find, $replicas]), $nodes([$find, $master]), $nodes([$find, $master, $replicas])]);
+        } finally {
+            $sentinels->stop();
         }
     }
 
