@@ -18,7 +18,7 @@ $server = new RedisServer();
 $dsn = "redis://127.0.0.1:$server->port";
 $open = static fn(string $near = 'none'): Cache => Cache::open("$dsn?near=$near");
 $info = static function (string ...$fields) use ($server): array {
-    preg_match_all('/^(\w+):(\d+)/m', (string) $server->command('INFO', 'all'), $found);
+    preg_match_all('/^(\w+):(\d+)/m', $server->info('all'), $found);
 
     return array_map(static fn(string $field): int => (int) (array_combine($found[1], $found[2])[$field] ?? 0), $fields);
 };
@@ -86,5 +86,11 @@ foreach ([10, 1_000, 10_000] as $length) {
     [$after] = $info('used_memory_dataset');
     printf("a value of %6d bytes takes %5d bytes more\n", $length, intdiv($after - $before, 2_000) - $length);
 }
-$kept = array_sum(array_map(static fn(string $key): int => (int) $server->command('MEMORY', 'USAGE', $key, 'SAMPLES', '0'), preg_grep('/:[ij]$/', (array) $server->command('KEYS', 'larder:*')) ?: []));
+$kept = 0;
+foreach (['i', 'j'] as $name) {
+    foreach ((array) $server->command('KEYS', "larder:????????????????:$name") as $key) {
+        $bytes = is_string($key) ? $server->command('MEMORY', 'USAGE', $key, 'SAMPLES', '0') : 0;
+        $kept += is_int($bytes) ? $bytes : 0;
+    }
+}
 printf("the journal and its index take %.1f MB\n", $kept / 1e6);

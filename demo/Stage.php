@@ -126,7 +126,7 @@ final class Stage
     /**
      * A second php.
      *
-     * @param array<string, string|int|float|list<array<string, string>>> $parameters
+     * @param array<string, string|int|float> $parameters
      */
     public function php(string $script, string $dsn, array $parameters = []): Process
     {

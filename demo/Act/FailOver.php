@@ -7,6 +7,7 @@ namespace Larder\Demo\Act;
 use Larder\Demo\Act;
 use Larder\Demo\Part;
 use Larder\Demo\Stage;
+use Larder\Demo\Visit;
 use Larder\Tests\Support\RedisCluster;
 
 final class FailOver implements Act
@@ -53,24 +54,25 @@ final class FailOver implements Act
         for ($i = 1; $i <= self::PRODUCTS; $i++) {
             $database->exec("INSERT INTO products VALUES($i, 1000)");
         }
-        $webs = $servers = [];
+        $webs = $sockets = $dsns = [];
         foreach (['A', 'B'] as $name) {
             // A worker for each visitor, and for the office.
             $webs[] = $web = $stage->web("server $name", self::VISITORS + 1);
-            $servers[] = ['socket' => $web->socket(), 'dsn' => $cluster->dsn(\implode('&', ['timeout=1', ...$stage->near($name)]))];
+            $sockets[] = $web->socket();
+            $dsns[] = $cluster->dsn(\implode('&', ['timeout=1', ...$stage->near($name)]));
         }
         $stop = $stage->file('stop');
         $common = ['shop' => $shop, 'products' => self::PRODUCTS, 'stop' => $stop];
-        $people = [];
-        foreach ($servers as $i => $server) {
+        $people = $logs = [];
+        foreach ($sockets as $i => $socket) {
             for ($n = 0; $n < self::VISITORS; $n++) {
-                $people[] = $stage->php('visitor.php', '', $common + ['servers' => [$server], 'pause' => 8, 'log' => $stage->file("visits-$i-$n")]);
+                $logs[] = $log = $stage->file("visits-$i-$n");
+                $people[] = $stage->php('visitor.php', '', $common + ['sockets' => $socket, 'dsns' => $dsns[$i], 'pause' => 8, 'log' => $log]);
             }
         }
         $office = $stage->file('changes');
-        $people[] = $stage->php('visitor.php', '', $common + ['servers' => $servers, 'pause' => 50, 'log' => $office, 'office' => 1]);
+        $people[] = $stage->php('visitor.php', '', $common + ['sockets' => \implode("\n", $sockets), 'dsns' => \implode("\n", $dsns), 'pause' => 50, 'log' => $office, 'change' => 'change']);
 
-        $visits = fn(): array => self::lines(\glob($stage->file('visits-*')) ?: []);
         $begun = \hrtime(true);
         $stage->await(static fn(): bool => \hrtime(true) - $begun > self::BEFORE * 1e9);
         $owner = $cluster->owner('larder');
@@ -79,14 +81,14 @@ final class FailOver implements Act
         $replica->command('CONFIG', 'SET', 'masterauth', 'none-is-asked-for');
         $replica->command('CLIENT', 'KILL', 'TYPE', 'master');
         $cut = \hrtime(true);
-        $stage->await(static fn(): bool => \hrtime(true) - $cut > self::LAG * 1e9 && \str_contains((string) $owner->command('INFO', 'replication'), 'connected_slaves:0'));
+        $stage->await(static fn(): bool => \hrtime(true) - $cut > self::LAG * 1e9 && \str_contains($owner->info('replication'), 'connected_slaves:0'));
         $killed = \hrtime(true);
         $owner->kill();
         $replica->command('CONFIG', 'SET', 'masterauth', '');
         $stage->step('cluster', "(kill -9 for the primary at 127.0.0.1:$owner->port)");
         $served = null;
-        $stage->await(function () use ($visits, $killed, &$served): bool {
-            $served = self::firstFromCache($visits(), $killed);
+        $stage->await(static function () use ($logs, $killed, &$served): bool {
+            $served = self::firstFromCache(Visit::read($logs), $killed);
 
             return $served !== null;
         });
@@ -96,7 +98,7 @@ final class FailOver implements Act
         foreach ($people as $one) {
             $one->wait(Stage::PATIENCE) === 0 || throw new \RuntimeException($one->errors());
         }
-        $report = new FailOverReport($visits(), self::lines([$office]), $killed, (int) $served);
+        $report = new FailOverReport(Visit::read($logs), Visit::read([$office]), $killed, (int) $served);
         $stage->table(['second', 'answers', 'from the cache', 'computed', 'slowest', 'old'], $report->seconds());
         $stage->line();
         $stage->step('before', 'last answer from the cache', $report->lastBefore());
@@ -104,40 +106,22 @@ final class FailOver implements Act
         $stage->step('office', $report->changes());
         $stage->step('visitors', $report->answers());
         $stage->claim($report->failed() === 0, $report->failed() === 0 ? 'every request was answered' : $report->failed() . ' requests FAILED');
-        $stage->claim($report->old() === 0, 'values that were old: ' . $report->old());
+        $stage->claim($report->old === 0, 'values that were old: ' . $report->old);
         foreach ($webs as $web) {
             $web->stop();
         }
     }
 
-    /** @param list<list<mixed>> $visits */
+    /** @param list<Visit> $visits */
     private static function firstFromCache(array $visits, int $killed): ?int
     {
         $ends = [];
-        foreach ($visits as [$begun, $ended, , , , $isComputed]) {
-            if ($begun > $killed && $isComputed === false) {
-                $ends[] = $ended;
+        foreach ($visits as $visit) {
+            if ($visit->begun > $killed && $visit->price !== null && !$visit->isComputed) {
+                $ends[] = $visit->ended;
             }
         }
 
         return $ends === [] ? null : \min($ends);
-    }
-
-    /**
-     * @param list<string> $files
-     *
-     * @return list<list<mixed>> whole lines, by time
-     */
-    private static function lines(array $files): array
-    {
-        $lines = [];
-        foreach ($files as $file) {
-            foreach (\explode("\n", \is_file($file) ? (string) \file_get_contents($file) : '', -1) as $line) {
-                $lines[] = \json_decode($line, true, flags: \JSON_THROW_ON_ERROR);
-            }
-        }
-        \sort($lines);
-
-        return $lines;
     }
 }

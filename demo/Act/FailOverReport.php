@@ -5,45 +5,50 @@ declare(strict_types=1);
 namespace Larder\Demo\Act;
 
 use Larder\Demo\Terminal;
+use Larder\Demo\Visit;
 
 /** What visitors and the office of a shop have seen of a fail-over. Times are those of hrtime(), in nanoseconds. */
 final readonly class FailOverReport
 {
-    /** @var list<array{begun: int, ended: int, product: int, isAnswered: bool, isComputed: bool, isOld: bool, isOlder: bool}> */
-    private array $visits;
+    /** Answers to requests that began after the cache had confirmed a change, with a price from before it. */
+    public int $old;
+
+    /** The same for changes that it had not confirmed yet. */
+    private int $older;
 
     /** How many changes the office has made, and how many of them the cache did not confirm at once. */
     private int $changes;
     private int $unconfirmed;
 
+    /** @var array<int, array<int, int>> by product and price, when the cache had confirmed it */
+    private array $confirmed;
+
     /**
-     * @param list<list<mixed>> $visits  lines of scripts/visitor.php, by time
-     * @param list<list<mixed>> $changes the same of the office
+     * @param list<Visit> $visits  by time
+     * @param list<Visit> $changes the office's, by time
      */
-    public function __construct(array $visits, array $changes, private int $killed, private int $served)
+    public function __construct(private array $visits, array $changes, private int $killed, private int $served)
     {
         $made = $confirmed = [];
-        $unconfirmed = 0;
-        foreach ($changes as [$begun, $ended, $product, , $price, $isConfirmed]) {
+        $count = $unconfirmed = 0;
+        foreach ($changes as $change) {
+            if ($change->price === null) {
+                continue;
+            }
             // The first line of a change has its time, the last one its confirmation.
-            if (($made[$product][$price] ?? null) === null) {
-                $made[$product][$price] = $ended;
-                $unconfirmed += (int) ($isConfirmed !== true);
+            if (!isset($made[$change->product][$change->price])) {
+                $made[$change->product][$change->price] = $change->ended;
+                ++$count;
+                $unconfirmed += (int) !$change->isConfirmed;
             }
-            if ($isConfirmed === true) {
-                $confirmed[$product][$price] = $ended;
+            if ($change->isConfirmed) {
+                $confirmed[$change->product][$change->price] = $change->ended;
             }
         }
-        $judged = [];
-        foreach ($visits as [$begun, $ended, $product, $status, $price, $isComputed]) {
-            $judged[] = [
-                'begun' => $begun, 'ended' => $ended, 'product' => $product, 'isAnswered' => $status === 200 && \is_int($price), 'isComputed' => $isComputed === true,
-                'isOld' => $price < self::priceAt($confirmed[$product] ?? [], $begun),
-                'isOlder' => $price < self::priceAt($made[$product] ?? [], $begun),
-            ];
-        }
-        $this->visits = $judged;
-        $this->changes = \count($made, \COUNT_RECURSIVE) - \count($made);
+        $this->confirmed = $confirmed;
+        $this->old = \count(\array_filter($visits, static fn(Visit $visit): bool => self::isOlder($visit, $confirmed)));
+        $this->older = \count(\array_filter($visits, static fn(Visit $visit): bool => self::isOlder($visit, $made))) - $this->old;
+        $this->changes = $count;
         $this->unconfirmed = $unconfirmed;
     }
 
@@ -52,11 +57,11 @@ final readonly class FailOverReport
     {
         $rows = [];
         foreach ($this->visits as $visit) {
-            $second = (int) \floor(($visit['begun'] - $this->killed) / 1e9);
+            $second = (int) \floor(($visit->begun - $this->killed) / 1e9);
             $row = $rows[$second] ?? [0, 0, 0, 0, 0];
             $rows[$second] = [
-                $row[0] + 1, $row[1] + (int) !$visit['isComputed'], $row[2] + (int) $visit['isComputed'],
-                \max($row[3], $visit['ended'] - $visit['begun']), $row[4] + (int) $visit['isOld'],
+                $row[0] + 1, $row[1] + (int) !$visit->isComputed, $row[2] + (int) $visit->isComputed,
+                \max($row[3], $visit->ended - $visit->begun), $row[4] + (int) self::isOlder($visit, $this->confirmed),
             ];
         }
         \ksort($rows);
@@ -73,7 +78,7 @@ final readonly class FailOverReport
     {
         $last = 0;
         foreach ($this->visits as $visit) {
-            $last = !$visit['isComputed'] && $visit['ended'] <= $this->killed ? \max($last, $visit['ended']) : $last;
+            $last = !$visit->isComputed && $visit->ended <= $this->killed ? \max($last, $visit->ended) : $last;
         }
 
         return ($this->killed - $last) / 1e6;
@@ -92,37 +97,22 @@ final readonly class FailOverReport
 
     public function answers(): string
     {
-        $computed = $this->count('isComputed');
-        $older = $this->count('isOlder') - $this->old();
+        $computed = \count(\array_filter($this->visits, static fn(Visit $visit): bool => $visit->isComputed));
 
-        return \count($this->visits) . " answers, $computed computations" . ($older === 0 ? '' : "; $older answers showed the price before a change that was not confirmed yet");
+        return \count($this->visits) . " answers, $computed computations" . ($this->older === 0 ? '' : "; $this->older of the answers showed the price before a change that was not confirmed yet");
     }
 
+    /** Requests without an answer, or with an error. */
     public function failed(): int
     {
-        return \count($this->visits) - $this->count('isAnswered');
+        return \count(\array_filter($this->visits, static fn(Visit $visit): bool => $visit->price === null));
     }
 
-    /** Answers to requests that began after the cache had confirmed a change, with a price from before it. */
-    public function old(): int
+    /** @param array<int, array<int, int>> $times by product and price, since when it was so */
+    private static function isOlder(Visit $visit, array $times): bool
     {
-        return $this->count('isOld');
-    }
+        $known = \array_keys(\array_filter($times[$visit->product] ?? [], static fn(int $time): bool => $time < $visit->begun));
 
-    private function count(string $field): int
-    {
-        return \count(\array_filter(\array_column($this->visits, $field)));
-    }
-
-    /**
-     * @param array<int, int> $times by price
-     *
-     * @return int the highest price that there was for sure when this began; 0: none
-     */
-    private static function priceAt(array $times, int $begun): int
-    {
-        $known = \array_keys(\array_filter($times, static fn(int $time): bool => $time < $begun));
-
-        return $known === [] ? 0 : \max($known);
+        return $visit->price !== null && $known !== [] && $visit->price < \max($known);
     }
 }

@@ -1,34 +1,30 @@
 <?php
 
-// Somebody who looks at one product after the other, or the office that changes prices. Each answer is a line of JSON:
-// [begun, ended (hrtime, nanoseconds), product, HTTP status, price, whether it was computed]; for the office in the place of the
-// last two: price, and whether the cache has confirmed that it forgets the former one.
+// Somebody who looks at one product after the other, or the office that changes prices. Writes down each answer.
 
 declare(strict_types=1);
 
+use Larder\Demo\Script;
+use Larder\Demo\Visit;
 use Larder\Tests\Support\FastCgi;
 
 require __DIR__ . '/../../vendor/autoload.php';
 
-parse_str($argv[1], $told);
-['shop' => $shop, 'products' => $products, 'stop' => $stop, 'log' => $log, 'pause' => $pause, 'servers' => $servers] = $told;
-$isOffice = isset($told['office']);
-$connections = array_map(static fn(array $server): FastCgi => new FastCgi($server['socket'], 30.0), $servers);
-$do = $isOffice ? 'change' : '';
+$script = Script::begin($argv);
+$dsns = explode("\n", $script->parameter('dsns'));
+$connections = array_map(static fn(string $socket): FastCgi => new FastCgi($socket, 30.0), explode("\n", $script->parameter('sockets')));
+$change = $script->parameter('change');
+$do = $change;
 $product = 1;
-for ($i = 0; !file_exists($stop); $i++) {
+for ($i = 0; !file_exists($script->parameter('stop')); $i++) {
     // What was not confirmed is tried again.
-    $product = $do === 'again' ? $product : random_int(1, (int) $products);
-    $server = $i % count($servers);
+    $product = $do === $change ? random_int(1, (int) $script->parameter('products')) : $product;
+    $server = $i % count($connections);
     $begun = hrtime(true);
-    $answer = $connections[$server]->request(__DIR__ . '/product.php', ['shop' => $shop, 'product' => $product, 'do' => $do], '', ['LARDER_DSN' => $servers[$server]['dsn']]);
-    $ended = hrtime(true);
-    $said = json_decode($answer->body, true);
-    $value = $said['value'] ?? null;
-    $price = is_array($value) ? $value['price'] : $value;
-    $isSo = is_array($value) ? $value['deleted'] : ($said['computed'] ?? null);
-    file_put_contents($log, json_encode([$begun, $ended, $product, $answer->status, $price, $isSo]) . "\n", FILE_APPEND);
-    $do = !$isOffice ? '' : ($isSo === true ? 'change' : 'again');
+    $answer = $connections[$server]->request(__DIR__ . '/product.php', ['shop' => $script->parameter('shop'), 'product' => $product, 'do' => $do], '', ['LARDER_DSN' => $dsns[$server]]);
+    $visit = Visit::of($begun, hrtime(true), $product, $answer->status, $answer->body);
+    file_put_contents($script->parameter('log'), $visit->toLine(), FILE_APPEND);
+    $do = $change === '' || $visit->isConfirmed ? $change : 'again';
     clearstatcache();
-    usleep((int) $pause * 1000);
+    usleep((int) $script->parameter('pause') * 1000);
 }

@@ -131,6 +131,13 @@ final class RedisServer
         return [self::USER, 'reset', 'on', '>' . self::PASSWORD, ...$this->rules];
     }
 
+    public function info(string $section): string
+    {
+        $info = $this->command('INFO', $section);
+
+        return \is_string($info) ? $info : throw new \RuntimeException('INFO was answered by something else.');
+    }
+
     public function start(): void
     {
         $command = [
