@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo test test-slow test-long test-web test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
+.PHONY: screenshots-wordpress help setup demo demo-failover test test-slow test-long test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -45,6 +45,9 @@ vendor/autoload.php: composer.json
 demo: setup ## show what Larder does, on real engines, in under two minutes
 	@$(PHP) demo/run.php
 
+demo-failover: setup ## kill the primary of a Redis Cluster under a small shop, and count what was old, in half a minute
+	@$(PHP) demo/run.php failover
+
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: three for each core)
 	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
 
@@ -62,6 +65,14 @@ test-web: setup ## test the page cache behind real web servers: nginx, Apache, V
 SECONDS_EACH := 60
 fuzz: setup ## run random requests amid kills, stops, losses and wrong clocks, over every engine (SECONDS_EACH=60)
 	$(PHP) tests/Fuzz/run.php --seconds=$(SECONDS_EACH) $(ARGS)
+
+# What speaks to Redis in any way, over each Valkey: LARDER_REDIS names the program of tests/Support/RedisServer.
+VALKEY := 8 9
+OVER_REDIS := Larder.Tests.(Store.Redis|(Lock|Session|RateLimiter|Counter|Queue).(Php)?(R|Pr)edi|Session.(Cluster|FailOver)|Queue.Cluster|Console.Redis|Docs.SeveralServers|Demo.FailOver)
+
+test-valkey: setup ## run the tests of what lies in Redis over Valkey 8 and 9, which are unpacked from Debian's packages (VALKEY=9: that alone)
+	@bin/setup debian
+	for version in $(VALKEY); do LARDER_REDIS=$$(bin/valkey $$version) bin/in-memory $(RUN_TESTS) --filter '$(OVER_REDIS)' --exclude-group none $(ARGS); done
 
 # Of these releases; each test has sites of its own, single ones and networks.
 WORDPRESS := 6.8 7.1

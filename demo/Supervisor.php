@@ -29,7 +29,7 @@ final class Supervisor
     ];
 
     /** @return int the exit status */
-    public static function run(string $script): int
+    public static function run(string $script, string ...$arguments): int
     {
         $missing = Part::indispensable();
         if ($missing !== []) {
@@ -50,7 +50,7 @@ final class Supervisor
                 $signal = $got;
             });
         }
-        $show = \proc_open(self::command($script), [\STDIN, \STDOUT, \STDERR], $pipes, null, ['TMPDIR' => $directory->path, 'LARDER_DSN' => '', 'PHP_INI_SCAN_DIR' => \getenv('PHP_INI_SCAN_DIR') . ':' . \dirname($settings)] + \getenv());
+        $show = \proc_open(self::command($script, \array_values($arguments)), [\STDIN, \STDOUT, \STDERR], $pipes, null, ['TMPDIR' => $directory->path, 'LARDER_DSN' => '', 'PHP_INI_SCAN_DIR' => \getenv('PHP_INI_SCAN_DIR') . ':' . \dirname($settings)] + \getenv());
         if ($show === false) {
             throw new \RuntimeException('The demonstration does not start: ' . $script);
         }
@@ -99,14 +99,18 @@ final class Supervisor
         return $path;
     }
 
-    /** @return non-empty-list<string> */
-    private static function command(string $script): array
+    /**
+     * @param list<string> $arguments
+     *
+     * @return non-empty-list<string>
+     */
+    private static function command(string $script, array $arguments): array
     {
         $command = ['setpriv', '--pdeathsig', 'TERM', '--', \PHP_BINARY];
         foreach (self::SETTINGS as $name => $value) {
             \array_push($command, '-d', $name . '=' . $value);
         }
 
-        return [...$command, $script];
+        return [...$command, $script, ...$arguments];
     }
 }

@@ -76,6 +76,11 @@ final class Web
         return $this->running()->log();
     }
 
+    public function socket(): string
+    {
+        return $this->running()->socket;
+    }
+
     public function pid(): int
     {
         return $this->running()->pid();

@@ -1,6 +1,6 @@
 <?php
 
-// The acts, one after the other. Started by run.php, which gives it a directory and clears up after it.
+// The acts, one after the other; by "failover" the one that has a cluster. Started by run.php, which gives it a directory and clears up after it.
 
 declare(strict_types=1);
 
@@ -15,7 +15,7 @@ require __DIR__ . '/../vendor/autoload.php';
 // The supervisor is gone (see Supervisor): nobody else would end what was started.
 \pcntl_signal(\SIGTERM, static fn(): bool => \posix_kill(0, \SIGKILL));
 
-exit((new Show(new Terminal(\STDOUT)))->play([
+exit((new Show(new Terminal(\STDOUT)))->play(($argv[1] ?? '') === 'failover' ? [new Act\FailOver()] : [
     new Act\OneComputation(),
     new Act\Restart(),
     new Act\SecondServer(),

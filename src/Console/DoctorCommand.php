@@ -8,7 +8,8 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
-use Larder\Console\Doctor\RedisPrimary;
+use Larder\Console\Doctor\RedisServers;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
 use Larder\Console\Support\Place;
@@ -89,10 +90,8 @@ final class DoctorCommand extends Command
             }
             yield from SharedMemory::findings($place->options);
             yield RoundTrip::finding($place);
-            $redis = RedisPrimary::finding($place);
-            if ($redis !== null) {
-                yield $redis;
-            }
+            yield from RedisServers::findings($place);
+            yield from RedisUser::findings($place);
         } catch (InvalidConfiguration $e) {
             yield Finding::fail('truth tier', $e->getMessage(), 'Fix that first.');
         } catch (WrongUser $e) {

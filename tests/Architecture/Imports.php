@@ -47,7 +47,7 @@ final class Imports
         'Page' => ['System', 'Config', '', 'Page\Http', 'Page\Files'],
         'Queue' => ['System', 'Codec', 'Driver\Redis', 'Driver\Sqlite', 'Config'],
         'Console\Support' => ['System', 'Config', ''],
-        'Console\Doctor' => ['System', 'Config', '', 'Console\Support'],
+        'Console\Doctor' => ['System', 'Driver\Redis', 'Config', '', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
         'Console\Queue' => ['Queue', 'Console\Support'],

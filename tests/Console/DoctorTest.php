@@ -11,23 +11,23 @@ use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\Mount;
-use Larder\Console\Doctor\RedisPrimary;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Console\Doctor\Timing;
+use Larder\Lab\Service\Place;
 use Larder\Tests\Config\Child;
-use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Tester\ApplicationTester;
 
 #[CoversClass(Machine::class)]
 #[CoversClass(Folder::class)]
 #[CoversClass(Mount::class)]
-#[CoversClass(RedisPrimary::class)]
 #[CoversClass(Timing::class)]
 final class DoctorTest extends TestCase
 {
@@ -179,34 +179,29 @@ final class DoctorTest extends TestCase
         }
     }
 
-    public function testItSaysWhatARedisIs(): void
+    /** The lines themselves: RedisUserTest and the tests of each door show that they are enough, and the least. */
+    #[TestWith(['redis', 'shop', 'larder', '~shop:* '])]
+    #[TestWith(['redis+cluster', 'shop', 'larder', '~{shop}:* '])]
+    #[TestWith(['predis', 'larder', 'app', '~larder:* '])]
+    public function testItPrintsTheLeastUserOfEachDoor(string $scheme, string $prefix, string $user, string $keys): void
     {
         RedisServer::demand();
-        $primary = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru', 'repl-diskless-sync-delay' => '0']);
-        $replica = new RedisServer(config: ['replicaof' => "127.0.0.1 $primary->port"]);
-        Wait::until(static fn(): bool => \str_contains((string) $primary->command('INFO', 'replication'), 'state=online'), 'the replica');
-        [, $findings] = $this->doctor('redis://' . $primary->socket);
-        self::assertSame(['ok', '1 replica, maxmemory 10.00M (allkeys-lru), no append-only file: a queue, a counter or a lock there does not outlive a restart'], [$findings['redis server']['level'], $findings['redis server']['text']]);
-        [, $findings] = $this->doctor('redis://' . $replica->socket);
-        self::assertSame(['fail', 'it is a replica, which takes no write'], [$findings['redis server']['level'], $findings['redis server']['text']]);
-    }
-
-    public function testItWarnsWhereNothingBoundsAnIsolatedPrimary(): void
-    {
-        RedisServer::demand();
-        $sentinels = new RedisSentinels();
-        try {
-            [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));
-            self::assertSame('warn', $findings['redis server']['level']);
-            self::assertStringContainsString('min-replicas-to-write', $findings['redis server']['fix']);
-            foreach ($sentinels->servers as $server) {
-                $server->command('CONFIG', 'SET', 'min-replicas-to-write', '1');
-            }
-            [, $findings] = $this->doctor(\rtrim($sentinels->dsn(), '?'));
-            self::assertSame('ok', $findings['redis server']['level']);
-        } finally {
-            $sentinels->stop();
+        $server = new RedisServer(config: $scheme === 'redis+cluster' ? ['cluster-enabled' => 'yes', 'cluster-port' => (string) Place::freePort()] : []);
+        $scheme === 'redis+cluster' && $server->command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+        $scheme === 'redis+cluster' && Wait::until(static fn(): bool => \str_contains((string) $server->command('CLUSTER', 'INFO'), 'cluster_state:ok'), 'the cluster');
+        $server->command('ACL', 'SETUSER', 'app', 'on', '>word', '~*', '+@all');
+        [, $findings] = $this->doctor("$scheme://" . ($user === 'app' ? 'app:word@' : '') . "127.0.0.1:$server->port?prefix=$prefix");
+        foreach (RedisUser::doors() as $door) {
+            self::assertSame('note', $findings["acl $door"]['level']);
+            self::assertStringStartsWith("ACL SETUSER $user reset on >PASSWORD ~", $findings["acl $door"]['text']);
+            $server->command(...\explode(' ', $findings["acl $door"]['text']));
         }
+        self::assertStringContainsString($keys, $findings['acl cache']['text']);
+        $server->command(...\explode(' ', $findings['acl cache']['text']));
+        [$status, $again] = $this->doctor("$scheme://$user:PASSWORD@127.0.0.1:$server->port?prefix=$prefix");
+        self::assertSame([0, [], 'ok'], [$status, $server->refusals(), $again['truth tier']['level']], 'It is enough for the doctor too.');
+        [, $other] = $this->doctor("$scheme://$user:PASSWORD@127.0.0.1:$server->port?prefix=other");
+        self::assertSame('fail', $other['truth tier']['level']);
     }
 
     #[RequiresPhpExtension('redis')]

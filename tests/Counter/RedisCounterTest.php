@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Counter;
 
+use Larder\Config\Dsn;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Counter;
 use Larder\Counter\CounterFailure;
 use Larder\Tests\Support\RedisServer;
@@ -22,9 +24,14 @@ class RedisCounterTest extends CounterContract
         $this->server = new RedisServer(appendOnly: true, config: ['appendfsync' => 'always']);
     }
 
+    protected function tearDown(): void
+    {
+        isset($this->server) && $this->server->isRunning() && self::assertSame([], $this->server->refusals());
+    }
+
     protected function dsn(): string
     {
-        return static::SCHEME . '://' . $this->server->socket;
+        return static::SCHEME . '://' . $this->server->permit(RedisUser::rules(Dsn::parse('redis://h'), '', 'counters')) . $this->server->socket;
     }
 
     public function testAServerThatIsDownIsSaid(): void

@@ -5,9 +5,16 @@ declare(strict_types=1);
 namespace Larder\Tests\Docs;
 
 use Larder\Cache;
+use Larder\Config\Dsn;
+use Larder\Console\Doctor\RedisUser;
+use Larder\Lock\Lock;
+use Larder\Lock\Locks;
+use Larder\Queue\Queue;
+use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisCluster;
 use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
@@ -17,14 +24,58 @@ use PHPUnit\Framework\TestCase;
 #[Group('slow')]
 final class SeveralServersTest extends TestCase
 {
-    public function testTheFirstLinesWork(): void
+    public function testTheFirstFiveLinesWork(): void
+    {
+        RedisServer::demand();
+        $server = new RedisServer(appendOnly: true);
+        $code = \str_replace('10.0.0.5:6379', "127.0.0.1:$server->port", $this->blocks()[0], $count);
+        self::assertSame([3, 5], [$count, \substr_count($code, "\n")]);
+        [$cache, $price, $lock] = self::shared($code);
+        self::assertInstanceOf(Cache::class, $cache);
+        self::assertSame([1499, null], [$price, $cache->get('price-7')]);
+        self::assertInstanceOf(Lock::class, $lock);
+        self::assertNull(Locks::open("redis://127.0.0.1:$server->port")->acquire('invoices'));
+        self::assertSame('a message', Queue::open("redis://127.0.0.1:$server->port", 'mail')->pop()?->body);
+    }
+
+    public function testTheLineOfTheLeastUserIsTheDoctors(): void
+    {
+        \preg_match('/^ACL SETUSER larder reset on >PASSWORD (.*)$/m', self::page(), $line);
+        self::assertSame(\implode(' ', RedisUser::rules(Dsn::parse('redis://h'), 'larder', 'counters')), $line[1] ?? null);
+    }
+
+    /** Connections and round trips, which are the same each time, and about so many bytes. */
+    public function testTheTableOfWhatARequestCosts(): void
+    {
+        RedisServer::demand();
+        $bench = new Process([\PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'larder.state=' . ($directory = new TemporaryDirectory())->path, \dirname(__DIR__, 2) . '/bench/far.php']);
+        $rows = static function (string $text): array {
+            \preg_match_all('/^(\w.*?) {2,}(\d+) +(\d+) +(\d+) +(\d+)$/m', $text, $found, \PREG_SET_ORDER);
+
+            return \array_column(\array_map(static fn(array $row): array => [$row[1], [(int) $row[2], (int) $row[3]], (int) $row[4] + (int) $row[5]], $found), null, 0);
+        };
+        $measured = $rows($said = $bench->output());
+        self::assertSame(0, $bench->wait(), $bench->errors());
+        $told = $rows(self::page());
+        self::assertGreaterThan(7, \count($told));
+        \extension_loaded('apcu') || $told = \array_diff_key($told, ['the same 175 keys, near=apcu' => 0]);
+        self::assertSame(\array_map(static fn(array $row): array => $row[1], $told), \array_map(static fn(array $row): array => $row[1], $measured), $said);
+        foreach ($told as $name => [, , $bytes]) {
+            self::assertEqualsWithDelta($bytes, $measured[$name][2], 0.1 * $bytes, $name);
+        }
+        \preg_match_all('/^a value of +\d+ bytes takes +(\d+) bytes more$/m', $said, $sizes);
+        self::assertCount(3, $sizes[1]);
+        self::assertLessThan(400, \max($sizes[1]));
+    }
+
+    public function testEachOfTheThreeWorks(): void
     {
         RedisServer::demand();
         $server = new RedisServer();
         $sentinels = new RedisSentinels();
         $cluster = new RedisCluster();
         try {
-            $code = $this->blocks()[0];
+            $code = $this->blocks()[1];
             foreach ([
                 '~redis://[\d.:]+~' => "redis://127.0.0.1:$server->port",
                 '~redis\+sentinel://[\d.:,]+/mymaster~' => \rtrim($sentinels->dsn(), '?'),
@@ -70,6 +121,20 @@ final class SeveralServersTest extends TestCase
         self::assertStringNotContainsString('hunter-2', \print_r($open(), true));
     }
 
+    /** @return list<mixed> what the page's first lines have made */
+    private static function shared(string $code): array
+    {
+        $cache = $price = $lock = null;
+        eval($code);
+
+        return [$cache, $price, $lock];
+    }
+
+    private static function page(): string
+    {
+        return (string) \file_get_contents(__DIR__ . '/../../docs/several-servers.md');
+    }
+
     /** @return list<mixed> the caches that the page opens */
     private static function opened(string $code): array
     {
@@ -82,7 +147,7 @@ final class SeveralServersTest extends TestCase
     /** @return list<string> */
     private function blocks(): array
     {
-        \preg_match_all('~^```php\n(.*?)^```~ms', (string) \file_get_contents(__DIR__ . '/../../docs/several-servers.md'), $found);
+        \preg_match_all('~^```php\n(.*?)^```~ms', self::page(), $found);
 
         return $found[1];
     }

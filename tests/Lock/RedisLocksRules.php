@@ -18,6 +18,7 @@ abstract class RedisLocksRules extends LocksRules
     use KeepingRedis;
 
     protected const SCHEME = 'redis';
+    protected const DOOR = 'locks';
 
     protected function open(array $options = []): Locks
     {

@@ -4,12 +4,14 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Queue;
 
+use Larder\Config\Dsn;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Queue\Queue;
 use Larder\Tests\Contract\QueueContract;
 use Larder\Tests\Contract\QueueProcesses;
 use Larder\Tests\Support\RedisServer;
 
-/** The contract over a Redis or Valkey server, which all tests of a class share, emptied for each. */
+/** The contract over a Redis or Valkey server, which all tests of a class share, emptied for each; as the user of `larder doctor`. */
 abstract class RedisQueue extends QueueContract
 {
     use QueueProcesses;
@@ -39,6 +41,7 @@ abstract class RedisQueue extends QueueContract
     protected function tearDown(): void
     {
         RedisServer::program() === null || parent::tearDown();
+        self::$server?->isRunning() === true && self::assertSame([], self::$server->refusals());
     }
 
     public function testTheTimesOfARateAreFewAndASetClockHoldsUpNobody(): void
@@ -73,6 +76,6 @@ abstract class RedisQueue extends QueueContract
 
     protected function queue(string $name = 'mail', array $options = []): Queue
     {
-        return Queue::open(['dsn' => static::scheme() . '://' . self::server()->socket] + $options, $name);
+        return Queue::open(['dsn' => static::scheme() . '://' . self::server()->permit(RedisUser::rules(Dsn::parse('redis://h'), '', 'queues')) . self::server()->socket] + $options, $name);
     }
 }

@@ -16,6 +16,7 @@ abstract class RedisRateLimiterRules extends RateLimiterRules
     use KeepingRedis;
 
     protected const SCHEME = 'redis';
+    protected const DOOR = 'rate limits';
 
     protected function open(): RateLimiter
     {

@@ -15,6 +15,7 @@ abstract class RedisSessionRules extends SessionRules
     use KeepingRedis;
 
     protected const SCHEME = 'redis';
+    protected const DOOR = 'sessions';
 
     private static function entry(): string
     {

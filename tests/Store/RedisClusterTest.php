@@ -30,7 +30,11 @@ final class RedisClusterTest extends TestCase
     protected function tearDown(): void
     {
         if (isset($this->cluster)) {
-            $this->cluster->stop();
+            try {
+                self::assertSame([], $this->cluster->refusals(), 'the user of larder doctor may do all this');
+            } finally {
+                $this->cluster->stop();
+            }
         }
     }
 

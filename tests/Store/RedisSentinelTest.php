@@ -26,7 +26,11 @@ final class RedisSentinelTest extends TestCase
     protected function tearDown(): void
     {
         if (isset($this->sentinels)) {
-            $this->sentinels->stop();
+            try {
+                self::assertSame([], $this->sentinels->refusals(), 'the user of larder doctor may do all this');
+            } finally {
+                $this->sentinels->stop();
+            }
         }
     }
 

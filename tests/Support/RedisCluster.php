@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\Config\Dsn;
+use Larder\Config\Options;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Lab\Service\Place;
 
 /** A Redis Cluster of one's own: three primaries, each with a replica or none, on loopback. */
@@ -15,11 +18,15 @@ final class RedisCluster
     /** @var array<int, RedisServer> */
     public array $nodes = [];
 
-    public function __construct(bool $replicas = false)
+    /** @var list<string> what dsn()'s user may do */
+    private array $rules = [];
+
+    /** @param array<string, string> $config of the servers */
+    public function __construct(bool $replicas = false, array $config = [])
     {
         $count = self::PRIMARIES * ($replicas ? 2 : 1);
         for ($i = 0; $i < $count; $i++) {
-            $this->nodes[] = new RedisServer(config: [
+            $this->nodes[] = new RedisServer(config: $config + [
                 'cluster-enabled' => 'yes', 'cluster-node-timeout' => '500', 'cluster-port' => (string) Place::freePort(),
                 'cluster-replica-validity-factor' => '0', 'repl-diskless-sync-delay' => '0', 'cluster-require-full-coverage' => 'no',
             ]);
@@ -42,10 +49,23 @@ final class RedisCluster
             || \str_contains(self::text($node->command('INFO', 'replication')), 'connected_slaves:1')), 'the replicas');
     }
 
-    /** @param string $options as in a query */
+    /**
+     * For a user who may do what `larder doctor` says that all doors need, and nothing else.
+     *
+     * @param string $options as in a query
+     */
     public function dsn(string $options = ''): string
     {
-        return 'redis+cluster://' . \implode(',', \array_map(static fn(RedisServer $node): string => "127.0.0.1:$node->port", $this->nodes)) . "?$options";
+        \parse_str($options, $told);
+        $prefix = \is_string($told['prefix'] ?? null) ? $told['prefix'] : Options::PREFIX;
+        \array_push($this->rules, ...RedisUser::all(Dsn::parse('redis+cluster://h'), $prefix));
+        $this->rules = \array_values(\array_unique($this->rules));
+        $user = '';
+        foreach ($this->nodes as $node) {
+            $user = $node->permit($this->rules);
+        }
+
+        return "redis+cluster://$user" . \implode(',', \array_map(static fn(RedisServer $node): string => "127.0.0.1:$node->port", $this->nodes)) . "?$options";
     }
 
     /**
@@ -137,6 +157,12 @@ final class RedisCluster
     private static function epoch(RedisServer $node): string
     {
         return \preg_match('/^cluster_current_epoch:\d+/m', self::text($node->command('CLUSTER', 'INFO')), $found) === 1 ? $found[0] : '';
+    }
+
+    /** @return list<string> RedisServer::refusals() of those that run */
+    public function refusals(): array
+    {
+        return \array_merge(...\array_map(static fn(RedisServer $server): array => $server->isRunning() ? $server->refusals() : [], \array_values($this->nodes)));
     }
 
     public function stop(): void

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\Config\Dsn;
+use Larder\Config\Options;
+use Larder\Console\Doctor\RedisUser;
 use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Program;
 use Predis\PredisException;
@@ -39,18 +42,31 @@ final class RedisSentinels
             $file = $this->directory->file("$i.conf");
             \file_put_contents($file, "port $port\nbind 127.0.0.1\ndir {$this->directory->path}\nsentinel monitor " . self::MASTER . " 127.0.0.1 $master->port 2\n"
                 . 'sentinel down-after-milliseconds ' . self::MASTER . " 400\nsentinel failover-timeout " . self::MASTER . " 2000\n"
-                . ($password === null ? '' : 'sentinel auth-pass ' . self::MASTER . " $password\nrequirepass $password\nsentinel sentinel-pass $password\n"));
+                . ($password === null ? 'user ' . RedisServer::USER . ' on >' . RedisServer::PASSWORD . ' ' . \implode(' ', RedisUser::ofSentinel()) . "\n" : 'sentinel auth-pass ' . self::MASTER . " $password\nrequirepass $password\nsentinel sentinel-pass $password\n"));
             $this->sentinels[] = $sentinel = new Program("sentinel $i", [(string) RedisServer::program(), $file, '--sentinel'], $this->directory->path);
             $sentinel->start();
         }
         $this->settle();
     }
 
-    /** @param string $options as in a query */
+    /**
+     * For users who may do what `larder doctor` says that all doors need, and nothing else; or by the password.
+     *
+     * @param string $options as in a query
+     */
     public function dsn(string $options = ''): string
     {
-        return 'redis+sentinel://' . ($this->password === null ? '' : ":$this->password@") . \implode(',', \array_map(static fn(int $port): string => "127.0.0.1:$port", $this->ports)) . '/' . self::MASTER . '?'
-            . ($this->password === null ? '' : "sentinel_password=$this->password&") . $options;
+        $user = ":$this->password@";
+        $query = ["sentinel_password=$this->password"];
+        if ($this->password === null) {
+            foreach ($this->servers as $server) {
+                $user = $server->permit(RedisUser::all(Dsn::parse('redis+sentinel://h/' . self::MASTER), Options::PREFIX));
+            }
+            $query = ['sentinel_user=' . RedisServer::USER, 'sentinel_password=' . RedisServer::PASSWORD];
+        }
+        $options === '' || $query[] = $options;
+
+        return "redis+sentinel://$user" . \implode(',', \array_map(static fn(int $port): string => "127.0.0.1:$port", $this->ports)) . '/' . self::MASTER . '?' . \implode('&', $query);
     }
 
     /** @param ?RedisServer $silent which cannot be asked */
@@ -70,7 +86,8 @@ final class RedisSentinels
         $old = $this->primary();
         Wait::until(function () use ($old): bool {
             try {
-                $this->ask('SENTINEL', 'FAILOVER', self::MASTER);
+                // One of them: several would each promote a replica of its own choice, and then disagree for long.
+                RedisServer::ask("tcp://127.0.0.1:{$this->ports[0]}", $this->password, 'SENTINEL', 'FAILOVER', self::MASTER);
 
                 return true;
             } catch (\RuntimeException) {
@@ -114,6 +131,12 @@ final class RedisSentinels
             // Sentinel closes all connections to one that it demotes.
             return false;
         }
+    }
+
+    /** @return list<string> RedisServer::refusals() of those that run */
+    public function refusals(): array
+    {
+        return \array_merge(...\array_map(static fn(RedisServer $server): array => $server->isRunning() ? $server->refusals() : [], \array_values($this->servers)));
     }
 
     public function stop(): void

@@ -25,8 +25,15 @@ final class RedisServer
     public readonly string $socket;
     public readonly int $port;
 
+    /** A user who may do what permit() was told, and the password. */
+    public const USER = 'larder';
+    public const PASSWORD = 'only-what-it-needs';
+
     private readonly TemporaryDirectory $directory;
     private ?Program $program = null;
+
+    /** @var list<string> what the user may */
+    private array $rules = [];
 
     /**
      * @param bool                  $save       write dump.rdb when it is stopped in order
@@ -45,10 +52,10 @@ final class RedisServer
         $this->start();
     }
 
-    /** The server's program; null if there is none on this machine. */
+    /** The server's program: that of the environment's LARDER_REDIS, or else this machine's; null if there is none. */
     public static function program(): ?string
     {
-        return Need::find(['redis-server', 'valkey-server']);
+        return \getenv('LARDER_REDIS') ?: Need::find(['redis-server', 'valkey-server']);
     }
 
     /** Skips the test where there is none. */
@@ -87,6 +94,50 @@ final class RedisServer
         return $reply;
     }
 
+    /**
+     * Lets the user do this and nothing else, also after a restart.
+     *
+     * @param list<string> $rules words of ACL SETUSER
+     *
+     * @return string what stands before the address in a DSN
+     */
+    public function permit(array $rules): string
+    {
+        if ($rules !== $this->rules) {
+            $this->rules = $rules;
+            $this->program === null || $this->command('ACL', 'SETUSER', ...$this->user());
+        }
+
+        return self::USER . ':' . self::PASSWORD . '@';
+    }
+
+    /** @return list<string> what somebody was refused since this was asked last: a command or a key, and where */
+    public function refusals(): array
+    {
+        $refusals = [];
+        foreach (\is_array($log = $this->command('ACL', 'LOG')) ? $log : [] as $entry) {
+            // Field and value in turn.
+            $told = \is_array($entry) ? \array_column(\array_chunk($entry, 2), 1, 0) : [];
+            $refusals[] = \implode(' ', \array_map(static fn(string $field): string => \is_scalar($told[$field] ?? null) ? (string) $told[$field] : '', ['reason', 'object', 'context']));
+        }
+        $this->command('ACL', 'LOG', 'RESET');
+
+        return $refusals;
+    }
+
+    /** @return list<string> */
+    private function user(): array
+    {
+        return [self::USER, 'reset', 'on', '>' . self::PASSWORD, ...$this->rules];
+    }
+
+    public function info(string $section): string
+    {
+        $info = $this->command('INFO', $section);
+
+        return \is_string($info) ? $info : throw new \RuntimeException('INFO was answered by something else.');
+    }
+
     public function start(): void
     {
         $command = [
@@ -102,6 +153,7 @@ final class RedisServer
         foreach ($this->config as $name => $value) {
             \array_push($command, "--$name", ...\explode(' ', $value));
         }
+        $this->rules === [] || \array_push($command, '--user', ...$this->user());
         $this->program = new Program('redis', $command, $this->dir);
         $this->program->start();
         $this->program->await($this->answers(...), 60.0);

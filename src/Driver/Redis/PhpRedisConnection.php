@@ -54,7 +54,7 @@ final class PhpRedisConnection extends RedisConnection
         $mark = \bin2hex(\random_bytes(8));
         try {
             $redis->pipeline();
-            foreach ([['RESET'], ...$this->endpoint->greeting(), ['ECHO', $mark]] as $command) {
+            foreach ([['RESET'], ...$this->endpoint->greeting(), ['PING', $mark]] as $command) {
                 $redis->rawCommand(...$command);
             }
             $replies = $redis->exec();

@@ -452,7 +452,7 @@ abstract class RedisConnection
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'unknown' => '; remove its rename-command from the server\'s configuration',
             'sentinel' => '; this is no sentinel, name the port where one listens (usually 26379)',
-            'NOPERM' => '; the ACL user needs ~<prefix>:* and +@read +@write +@scripting +@connection +info +time, in a cluster ~{<prefix>}:* and +cluster too',
+            'NOPERM' => '; the ACL user lacks a right: larder doctor prints the ACL SETUSER line with all that are needed',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
             'ASK', 'TRYAGAIN' => '; the slot is just being moved',
