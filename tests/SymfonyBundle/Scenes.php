@@ -184,6 +184,27 @@ final class Scenes
         return $pages;
     }
 
+    /** @return list<array{int, int, int}> what a worker has after a tenth of its requests, and after all: bytes, open files and sockets, and pages that were right */
+    public static function work(Application $application, string $requests): array
+    {
+        $seen = [];
+        $right = 0;
+        for ($n = 1; $n <= (int) $requests; ++$n) {
+            // From the second one on the kernel resets its services before.
+            $request = Request::create("/?n=$n");
+            $response = $application->handle($request);
+            $application->terminate($request, $response);
+            $id = $n % 500;
+            $right += (int) ($response->getContent() === "$id: name $id");
+            if ($n === \intdiv((int) $requests, 10) || $n === (int) $requests) {
+                \gc_collect_cycles();
+                $seen[] = [\memory_get_usage(), \count(\scandir('/proc/self/fd') ?: []), $right];
+            }
+        }
+
+        return $seen;
+    }
+
     /** @return array{list<mixed>, list<string>} the calls that a page's profile has, and ids of what collects them */
     public static function profile(Application $application): array
     {
