@@ -11,9 +11,12 @@ use Symfony\Bundle\FrameworkBundle\Console\Application as Console;
 use Symfony\Component\Cache\Adapter\AdapterInterface;
 use Symfony\Component\Console\Input\StringInput;
 use Symfony\Component\Console\Output\BufferedOutput;
+use Symfony\Component\EventDispatcher\EventDispatcherInterface;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpKernel\Profiler\Profiler;
 use Symfony\Component\Lock\LockFactory;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Event\WorkerMessageReceivedEvent;
 use Symfony\Contracts\Cache\ItemInterface;
 
 /** What happens in an application; each scene gives what its test looks at. */
@@ -103,6 +106,27 @@ final class Scenes
         self::service($application, 'services_resetter')->reset();
         $seen[] = $pool->getItem('key')->get();
         $seen[] = (new LarderAdapter(Cache::open($dsn), $group))->getItem('deferred')->get();
+
+        return $seen;
+    }
+
+    /** @return list<mixed> what a worker of Messenger reads of what others change: before it gets a message, and then */
+    public static function message(Application $application, string $dsn): array
+    {
+        $pool = self::pool($application, 'cache.app');
+        $pool->save($pool->getItem('key')->set('old'));
+        $seen = [$pool->getItem('key')->get()];
+        $group = (new \ReflectionProperty(LarderAdapter::class, 'group'))->getValue($pool);
+        \assert(\is_string($group));
+        $other = new LarderAdapter(Cache::open($dsn), $group);
+        $other->save($other->getItem('key')->set('new'));
+        $seen[] = $pool->getItem('key')->get();
+        $events = self::service($application, 'event_dispatcher');
+        \assert($events instanceof EventDispatcherInterface);
+        $events->addListener(WorkerMessageReceivedEvent::class, static function () use ($pool, &$seen): void {
+            $seen[] = $pool->getItem('key')->get();
+        }, 1_000);
+        $events->dispatch(new WorkerMessageReceivedEvent(new Envelope(new Note('x')), 'async'));
 
         return $seen;
     }
