@@ -312,7 +312,7 @@ final class Cache implements HitPath
             $key,
             $this->space,
             $this->copies,
-            fn(): array => $this->computation($compute, new Computation($ttl, $tags, $soft)),
+            fn(bool $renews): array => $this->computation($compute, new Computation($ttl, $tags, $soft, $renews)),
             $this->copies->own[$key] ?? 0,
         );
     }

@@ -20,11 +20,13 @@ final class Computation
      * @internal
      *
      * @param list<string> $tags
+     * @param bool         $isRenewal whether the old value is still there, which others get meanwhile, and which Cache::get() gives
      */
     public function __construct(
         private int|\DateInterval|null $ttl,
         private array $tags,
         private int|\DateInterval|null $soft,
+        public readonly bool $isRenewal = false,
     ) {}
 
     /**

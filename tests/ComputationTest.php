@@ -55,6 +55,18 @@ final class ComputationTest extends TestCase
         self::assertSame('v', $this->store->cache()->remember('k', static fn(): string => 'too soon'));
     }
 
+    public function testItSaysWhetherItRenewsAnOldValue(): void
+    {
+        $compute = static fn(Cache $cache): string => $cache->remember('k', static fn(Computation $computation): string => ($computation->isRenewal ? 'renewed ' : 'new ') . $cache->get('k'), 60, soft: 30);
+        self::assertSame('new ', $compute($this->cache));
+        $this->store->ahead = 31_000;
+        self::assertSame('renewed new ', $compute($this->store->cache()));
+        $this->store->ahead += 61_000;
+        self::assertSame('new ', $compute($this->store->cache()), 'It has expired.');
+        $this->store->cache()->delete('k');
+        self::assertSame('new ', $compute($this->store->cache()));
+    }
+
     public function testWhatItDoesNotSayIsAsTheCallSays(): void
     {
         $this->cache->remember('k', static fn(Computation $computation): string => 'v', 60, ['given'], 30);

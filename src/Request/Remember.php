@@ -37,7 +37,7 @@ final class Remember
     ) {}
 
     /**
-     * @param \Closure(): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin called where the key is computed. Gives what
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin called where the key is computed, with whether an old value is there. Gives what
      *                                                                           computes the value, and what makes an entry of
      *                                                                           it: null is not stored; throws Codec\NotStorable.
      *                                                                           The first lets signals in while it does
@@ -93,7 +93,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
      * @param ?bool                                                         $taken false: another process holds the lease
      */
     private function await(string $name, string $key, Space $space, Copies $copies, \Closure $begin, ?bool $taken): mixed
@@ -158,7 +158,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
      * @param bool                                                          $release this call took the lease, and releases it together with the value
      * @param ?Snapshot                                                     $missed  a read that missed the key, if nobody has changed the key between it and the lease
      */
@@ -167,10 +167,12 @@ final class Remember
         $view = $this->view;
         $changes = $view->changes;
         $snapshot = $missed ?? $this->reader->read([$name], $space);
+        $renews = false;
         if ($snapshot !== null) {
             $record = $snapshot->records[$name] ?? null;
             $entry = $release && $missed === null && $record !== null ? $this->reader->valid($name, $record, $snapshot, $space) : null;
-            if ($record !== null && $entry !== null && !$entry->outlived($this->truth->now()) && !$entry->stale($this->truth->now())) {
+            $renews = $entry !== null && !$entry->outlived($this->truth->now());
+            if ($record !== null && $entry !== null && $renews && !$entry->stale($this->truth->now())) {
                 // Another process stored it between the last read and the lease.
                 $value = $this->keep($copies, $key, $entry, $changes, $found);
                 if ($found) {
@@ -189,7 +191,7 @@ final class Remember
         $process = Fork::pid();
         $open = $view->transactions->count;
         $moment = $view->history->watch();
-        [$compute, $wrap] = $begin();
+        [$compute, $wrap] = $begin($renews);
         $entry = null;
         try {
             $value = $compute();

@@ -122,6 +122,11 @@ final class ApplicationTest extends ApplicationTestCase
         self::assertSame(['old', 'old', 'new', 'kept'], $this->play('reset', self::pools(), ['sqlite://' . $this->root->file('var/larder')]));
     }
 
+    public function testEachMessageBeginsARequest(): void
+    {
+        self::assertSame(['old', 'old', 'new'], $this->play('message', self::pools(), ['sqlite://' . $this->root->file('var/larder')]));
+    }
+
     public function testTheOptionsReachTheCache(): void
     {
         RedisServer::demand();

@@ -37,19 +37,19 @@ abstract class ApplicationTestCase extends TestCase
         return Process::php(__DIR__ . '/child.php', [$this->root->path, $file, $scene, ...$arguments], ['error_reporting' => \E_ALL, 'display_errors' => 'stderr'], $environment);
     }
 
-    /** What a scene that was begun gives. */
-    protected static function end(Process $scene): mixed
+    /** What a scene that was begun gives, after so many seconds at most. */
+    protected static function end(Process $scene, float $seconds = 120.0): mixed
     {
-        $output = $scene->output(120.0);
+        $output = $scene->output($seconds);
         self::assertSame([0, ''], [$scene->wait(), $scene->errors()], $output);
 
         return \json_decode($output, true, 32, \JSON_THROW_ON_ERROR);
     }
 
-    /** Plays a scene; the parameters are those of begin(). */
-    protected function play(string $scene, array $config = [], array $arguments = [], array $services = [], bool $debug = false, array $environment = []): mixed
+    /** Plays a scene; the parameters are those of begin() and end(). */
+    protected function play(string $scene, array $config = [], array $arguments = [], array $services = [], bool $debug = false, array $environment = [], float $seconds = 120.0): mixed
     {
-        return self::end($this->begin($scene, $config, $arguments, $services, $debug, $environment));
+        return self::end($this->begin($scene, $config, $arguments, $services, $debug, $environment), $seconds);
     }
 
     /** @return array<string, array<string, mixed>> */

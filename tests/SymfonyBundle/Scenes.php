@@ -11,9 +11,12 @@ use Symfony\Bundle\FrameworkBundle\Console\Application as Console;
 use Symfony\Component\Cache\Adapter\AdapterInterface;
 use Symfony\Component\Console\Input\StringInput;
 use Symfony\Component\Console\Output\BufferedOutput;
+use Symfony\Component\EventDispatcher\EventDispatcherInterface;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpKernel\Profiler\Profiler;
 use Symfony\Component\Lock\LockFactory;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Event\WorkerMessageReceivedEvent;
 use Symfony\Contracts\Cache\ItemInterface;
 
 /** What happens in an application; each scene gives what its test looks at. */
@@ -107,6 +110,27 @@ final class Scenes
         return $seen;
     }
 
+    /** @return list<mixed> what a worker of Messenger reads of what others change: before it gets a message, and then */
+    public static function message(Application $application, string $dsn): array
+    {
+        $pool = self::pool($application, 'cache.app');
+        $pool->save($pool->getItem('key')->set('old'));
+        $seen = [$pool->getItem('key')->get()];
+        $group = (new \ReflectionProperty(LarderAdapter::class, 'group'))->getValue($pool);
+        \assert(\is_string($group));
+        $other = new LarderAdapter(Cache::open($dsn), $group);
+        $other->save($other->getItem('key')->set('new'));
+        $seen[] = $pool->getItem('key')->get();
+        $events = self::service($application, 'event_dispatcher');
+        \assert($events instanceof EventDispatcherInterface);
+        $events->addListener(WorkerMessageReceivedEvent::class, static function () use ($pool, &$seen): void {
+            $seen[] = $pool->getItem('key')->get();
+        }, 1_000);
+        $events->dispatch(new WorkerMessageReceivedEvent(new Envelope(new Note('x')), 'async'));
+
+        return $seen;
+    }
+
     /** @return array{value: mixed, computed: bool} of a key that everybody asks for at once, as soon as the parent says go */
     public static function cold(Application $application, string $id, string $notes): array
     {
@@ -182,6 +206,27 @@ final class Scenes
         }
 
         return $pages;
+    }
+
+    /** @return list<array{int, int, int}> what a worker has after a tenth of its requests, and after all: bytes, open files and sockets, and pages that were right */
+    public static function work(Application $application, string $requests): array
+    {
+        $seen = [];
+        $right = 0;
+        for ($n = 1; $n <= (int) $requests; ++$n) {
+            // From the second one on the kernel resets its services before.
+            $request = Request::create("/?n=$n");
+            $response = $application->handle($request);
+            $application->terminate($request, $response);
+            $id = $n % 500;
+            $right += (int) ($response->getContent() === "$id: name $id");
+            if ($n === \intdiv((int) $requests, 10) || $n === (int) $requests) {
+                \gc_collect_cycles();
+                $seen[] = [\memory_get_usage(), \count(\scandir('/proc/self/fd') ?: []), $right];
+            }
+        }
+
+        return $seen;
     }
 
     /** @return array{list<mixed>, list<string>} the calls that a page's profile has, and ids of what collects them */

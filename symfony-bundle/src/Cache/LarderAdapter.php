@@ -12,7 +12,6 @@ use Psr\Log\LoggerAwareInterface;
 use Psr\Log\LoggerAwareTrait;
 use Symfony\Component\Cache\Adapter\TagAwareAdapterInterface;
 use Symfony\Component\Cache\CacheItem;
-use Symfony\Component\Cache\Exception\BadMethodCallException;
 use Symfony\Component\Cache\Exception\InvalidArgumentException;
 use Symfony\Component\Cache\PruneableInterface;
 use Symfony\Component\Cache\ResettableInterface;
@@ -108,13 +107,13 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
     /** @return never */
     public function __serialize(): array
     {
-        throw new BadMethodCallException('A pool cannot be serialized; let the container make another one.');
+        throw new \BadMethodCallException('A pool cannot be serialized; let the container make another one.');
     }
 
     /** @param array<mixed> $data */
     public function __unserialize(array $data): never
     {
-        throw new BadMethodCallException('A pool cannot be unserialized; let the container make another one.');
+        throw new \BadMethodCallException('A pool cannot be unserialized; let the container make another one.');
     }
 
     public function getItem(mixed $key): CacheItem
@@ -320,7 +319,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
         try {
             /** @var Stored $stored */
             $stored = $this->cache->remember($id, function (Computation $computation) use ($key, $id, $callback, $beta, &$computed): array {
-                [$computed, $ttl, $tags, $soft] = $this->compute($key, $id, $callback, $beta, $save);
+                [$computed, $ttl, $tags, $soft] = $this->compute($key, $id, $callback, $beta, $computation->isRenewal, $save);
                 if (!$save || $ttl < 0) {
                     $computation->doNotStore();
                 } else {
@@ -341,7 +340,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
     /** @return Stored */
     private function computeAndSave(string $key, string $id, callable $callback): array
     {
-        [$computed, $ttl, $tags, $soft] = $this->compute($key, $id, $callback, 1.0, $save);
+        [$computed, $ttl, $tags, $soft] = $this->compute($key, $id, $callback, 1.0, true, $save);
         try {
             $save && $this->cache->set($id, $computed, $ttl, $tags, $soft);
         } catch (NotStorable $notStorable) {
@@ -351,15 +350,19 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
         return $computed;
     }
 
-    /** @return array{Stored, int, list<string>, int|\DateInterval} as entry(), and seconds after which it is computed anew */
-    private function compute(string $key, string $id, callable $callback, float $beta, mixed &$save): array
+    /**
+     * @param bool $isRenewal whether there may be an old value, which the callback sees in its item
+     *
+     * @return array{Stored, int, list<string>, int|\DateInterval} as entry(), and seconds after which it is computed anew
+     */
+    private function compute(string $key, string $id, callable $callback, float $beta, bool $isRenewal, mixed &$save): array
     {
         $soft = null;
         if (Computation::isNamed($callback(...))) {
             $callback = self::translated($callback(...), $soft);
         }
         /** @var ?Stored $stored */
-        $stored = $this->wrapper === null ? null : $this->cache->get($id);
+        $stored = $isRenewal ? $this->cache->get($id) : null;
         $item = ($this->item)($key, $stored);
         $save = true;
         $start = \microtime(true);
@@ -385,7 +388,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
     private static function translated(\Closure $callback, int|\DateInterval|null &$soft): \Closure
     {
         return static function (CacheItem $item, bool &$save) use ($callback, &$soft): mixed {
-            $computation = new Computation(null, [], null);
+            $computation = new Computation(null, [], null, $item->isHit());
             $value = $computation->run($callback);
             $chosen = $computation->chosen();
             if ($chosen === null) {

@@ -129,12 +129,17 @@ final class TracedAdapter extends LarderAdapter
         $time = (\hrtime(true) - $start) / 1e6;
         [$hits, $misses, $computed] = $count === null ? [0, 0, null] : $count($result);
         $tiers = [];
+        $left = $hits;
         // What a computation has read is noted by its own calls.
         foreach ($computed === null && $hits > 0 ? $this->hits() : [] as $tier => $number) {
-            $answered = \min($hits, $number - ($before[$tier] ?? 0));
+            $answered = \min($left, $number - ($before[$tier] ?? 0));
             if ($answered > 0) {
                 $tiers[$tier] = $answered;
+                $left -= $answered;
             }
+        }
+        if ($computed === null && $left > 0) {
+            $tiers = ['request' => $left] + $tiers;
         }
         $log->add([
             'pool' => $this->pool,
@@ -152,12 +157,12 @@ final class TracedAdapter extends LarderAdapter
         return $result;
     }
 
-    /** @return array<string, int> of each tier, until now */
+    /** @return array<string, int> of each tier but the request's, which does not count all of them; until now */
     private function hits(): array
     {
         $hits = [];
         foreach ($this->cache->stats(stored: false) as $tier => $counts) {
-            if (\is_int($counts['hits'] ?? null)) {
+            if ($tier !== 'request' && \is_int($counts['hits'] ?? null)) {
                 $hits[$tier] = $counts['hits'];
             }
         }
