@@ -27,7 +27,7 @@ final class LaravelSite
         CREATE TABLE cache_locks (key VARCHAR NOT NULL PRIMARY KEY, owner VARCHAR NOT NULL, expiration INTEGER NOT NULL);
         SQL;
 
-    /** As a new application has it, requests that write at once fail: "database is locked". With PHP before 8.4 transactions still do. */
+    /** As a new application has it, requests that write at once fail: "database is locked". */
     private const CONFIGURATION = <<<'PHP'
         <?php
         $all = require {framework};
