@@ -35,7 +35,7 @@ final class SqliteStoreTest extends StoreRules
         };
         $done = static function () use ($opened, $settings): array {
             // The one that the repository writes to.
-            $disk = $opened->once(Cache::class, [$settings->cache(), 'shop-'], static fn(): never => self::fail())->stats()['disk'];
+            $disk = $opened->once(Cache::class, $settings->cache(), static fn(): never => self::fail())->stats()['disk'];
 
             return [$disk['writes'], $disk['calls'], $disk['entries']];
         };
