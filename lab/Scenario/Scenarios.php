@@ -13,7 +13,7 @@ use Larder\Lab\WordPress\Stage;
 final class Scenarios
 {
     /** Not in the representative part that is measured where nothing is asked for: they bring up whole sites and web servers, or last long. */
-    public const LARGE = [Transients::NAME, Catalog::NAME, Fpm::NAME, Requests::NAME, Pages::NAME, Counters::NAME, Queues::NAME, Instructions::NAME];
+    public const LARGE = [Transients::NAME, Catalog::NAME, Fpm::NAME, Requests::NAME, Pages::NAME, Counters::NAME, Queues::NAME, Laravel::NAME, Instructions::NAME];
 
     /** @return non-empty-array<string, Scenario> by name, in the order in which they are listed and reported */
     public static function all(Choice $wordpress = new Choice()): array
@@ -21,7 +21,7 @@ final class Scenarios
         $scenarios = [];
         $stage = new Stage($wordpress);
         $web = new Stand();
-        foreach ([new Engines(), new Serializers(), new Loop(), new Segment(), new Transients($wordpress, $stage), new Catalog($wordpress, $stage), new Fpm($web), new Requests($web), new Pages($web), new Counters($web), new Queues($web), new Instructions()] as $scenario) {
+        foreach ([new Engines(), new Serializers(), new Loop(), new Segment(), new Transients($wordpress, $stage), new Catalog($wordpress, $stage), new Fpm($web), new Requests($web), new Pages($web), new Counters($web), new Queues($web), new Laravel($web), new Instructions()] as $scenario) {
             $scenarios[$scenario->presentation()->name] = $scenario;
         }
 

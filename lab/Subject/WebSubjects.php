@@ -8,10 +8,11 @@ use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Need;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Web\Endpoint;
+use Larder\Lab\Web\LaravelSite;
 use Larder\Lab\Web\Loader;
 
 /**
- * What answers over HTTP in the scenarios `fpm`, `requests`, `pages`, `counters` and `queues`. Of the parameters "script" is what the web
+ * What answers over HTTP in the scenarios `fpm`, `requests`, `pages`, `counters`, `queues` and `laravel`. Of the parameters "script" is what the web
  * server runs, "server" one of nginx's own ways, and "driver" what an endpoint stands on. {socket}, {host} and {port} in a DSN stand for the service's address, {directory} for a
  * directory of the subject's own.
  */
@@ -127,6 +128,29 @@ final class WebSubjects
             self::endpoint('larder-redis', 'queue/larder', [Need::extension('redis')], 'redis', 'redis://{socket}?limit=100000000'),
             self::endpoint('larder-predis', 'queue/larder', [Need::predis()], 'redis', 'predis://{socket}?limit=100000000'),
         ];
+    }
+
+    /** @return list<Subject> */
+    public static function laravel(): array
+    {
+        [$sqlite, $redis] = [Need::sqlite(), Need::extension('redis')];
+
+        return [
+            self::application('laravel-database', 'database'),
+            self::application('laravel-file', 'file'),
+            self::application('laravel-redis', 'redis', [$redis], 'redis'),
+            self::application('larder-sqlite', 'larder', [$sqlite], dsn: self::SQLITE),
+            self::application('larder-segment', 'larder', [$sqlite, LarderExtension::need()], dsn: 'sqlite://{directory}?near=segment'),
+            self::application('larder-redis', 'larder', [$redis], 'redis', 'redis://{socket}?near=none'),
+        ];
+    }
+
+    /** @param list<Need> $needs */
+    private static function application(string $engine, string $store, array $needs = [], ?string $service = null, string $dsn = ''): Subject
+    {
+        $framework = Need::that(Loader::package('laravel/framework') !== null, 'laravel/framework', 'make frameworks');
+
+        return self::subject($engine, ['script' => LaravelSite::SCRIPT, 'store' => $store, 'dsn' => $dsn], [$framework, Need::sqlite(), ...$needs], $service);
     }
 
     /**

@@ -47,6 +47,21 @@ final class Loader
             . '; $loader = new Composer\Autoload\ClassLoader(); $loader->addClassMap(' . \var_export($map, true) . '); $loader->register();';
     }
 
+    /** An array, as PHP reads it: the map of Larder's classes and of those that a directory's loader finds by their prefix. */
+    public static function map(string $larder, string $vendor): string
+    {
+        $map = self::classes('Larder\\', $larder);
+        /** @var array<string, list<string>> $prefixes */
+        $prefixes = require "$vendor/composer/autoload_psr4.php";
+        foreach ($prefixes as $prefix => $directories) {
+            foreach (\array_filter($directories, \is_dir(...)) as $directory) {
+                $map += self::classes($prefix, $directory);
+            }
+        }
+
+        return \var_export($map, true);
+    }
+
     /** Where Composer has put it, for Larder or for `make frameworks`; null: nowhere. */
     public static function package(string $path): ?string
     {

@@ -33,6 +33,9 @@ final class Script
         switch ($subject->parameters['script'] ?? '') {
             case Endpoint::SCRIPT:
                 break;
+            case LaravelSite::SCRIPT:
+                LaravelSite::write($root, $subject, $dsn, $address);
+                break;
             case 'empty':
                 $put('index.php', '<?php');
                 break;

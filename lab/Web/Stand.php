@@ -21,7 +21,7 @@ use Larder\Lab\Subject\LarderExtension;
 use Larder\Lab\Subject\WebSubjects;
 
 /**
- * The web servers of the scenarios `fpm`, `requests`, `pages`, `counters` and `queues`: one php-fpm for all subjects, and for each a web server with a directory
+ * The web servers of the scenarios `fpm`, `requests`, `pages`, `counters`, `queues` and `laravel`: one php-fpm for all subjects, and for each a web server with a directory
  * of its own, brought up when it is first asked for and there until the run ends.
  */
 final class Stand

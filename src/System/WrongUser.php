@@ -30,8 +30,8 @@ final class WrongUser extends \RuntimeException
 
         return new self(
             $message . ($command === ''
-                ? ($owner === 0 ? 'If no other user needs it, type as root: chown -R ' . self::quoted($me . ':') . ' ' . self::quoted($directory) . '. Or' : 'Let this pool run as ' . $name . ', or')
-                    . ' give ' . $me . ' a directory of its own.'
+                ? ($owner === 0 ? 'If' : 'Let this pool run as ' . $name . '. Or if') . ' no other user needs it, type as root: chown -R ' . self::quoted($me . ':') . ' ' . self::quoted($directory)
+                    . '. Or give ' . $me . ' a directory of its own.'
                 : 'Type instead: ' . $command),
             $directory,
             $name,

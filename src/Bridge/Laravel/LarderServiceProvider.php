@@ -103,9 +103,8 @@ final class LarderServiceProvider extends ServiceProvider
     {
         $cache = $settings->open(static function () use ($opened, $settings): Cache {
             $source = $settings->cache();
-            $prefix = $settings->prefix;
 
-            return $opened->once(Cache::class, [$source, $prefix], static fn(): Cache => $prefix === '' ? Cache::open($source) : Cache::open($source)->group($prefix));
+            return $opened->once(Cache::class, $source, static fn(): Cache => Cache::open($source));
         });
         $class = \interface_exists(CanFlushLocks::class) ? FlushableLarderStore::class : LarderStore::class;
 

@@ -23,8 +23,14 @@ class LarderStore extends TaggableStore implements LockProvider
     /** Times that a tagged counter is tried anew after others have made or removed it meanwhile. */
     private const TRIES = 100;
 
+    /** The prefix's group of $all. */
+    private Cache $cache;
+
     /** @param list<string> $tags of everything that this object stores */
-    final public function __construct(private readonly Cache $cache, private readonly LockPlace $locks, private readonly string $prefix, private readonly array $tags = []) {}
+    final public function __construct(private readonly Cache $all, private readonly LockPlace $locks, private string $prefix, private readonly array $tags = [])
+    {
+        $this->setPrefix($prefix);
+    }
 
     /** @param string $key */
     public function get($key): mixed
@@ -156,6 +162,17 @@ class LarderStore extends TaggableStore implements LockProvider
         return $this->prefix;
     }
 
+    /**
+     * From now on this store's keys and locks are another application's. Packages for several tenants call it.
+     *
+     * @param string $prefix
+     */
+    public function setPrefix($prefix): void
+    {
+        $this->prefix = (string) $prefix;
+        $this->cache = $this->prefix === '' ? $this->all : $this->all->group($this->prefix);
+    }
+
     /** @param mixed $names */
     public function tags($names): LarderTaggedCache
     {
@@ -165,7 +182,7 @@ class LarderStore extends TaggableStore implements LockProvider
             \is_scalar($name) => (string) $name,
             default => throw new \InvalidArgumentException('A tag is a string. Write for example tags(["people", "authors"]).'),
         }, \array_values(\is_array($names) ? $names : \func_get_args()));
-        $store = new static($this->cache, $this->locks, $this->prefix, $names);
+        $store = new static($this->all, $this->locks, $this->prefix, $names);
 
         return new LarderTaggedCache($store, new LarderTagSet($store, $names));
     }

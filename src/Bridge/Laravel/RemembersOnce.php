@@ -62,13 +62,14 @@ trait RemembersOnce
      *
      * @param \UnitEnum|string $key
      * @param array{\DateInterval|\DateTimeInterface|int, \DateInterval|\DateTimeInterface|int} $ttl
-     * @param callable(): mixed $callback
+     * @param callable(): mixed $callback a closure; anything else is the value itself, as in Laravel
      * @param ?array{seconds?: int, owner?: string} $lock
      * @param bool $alwaysDefer
      */
     public function flexible($key, $ttl, $callback, $lock = null, $alwaysDefer = false): mixed
     {
         $key = (string) enum_value($key);
+        $callback = $callback instanceof \Closure ? $callback : static fn(): mixed => $callback;
         $soft = \max(1, $this->getSeconds($ttl[0]));
         $this->event(new RetrievingKey($this->getName(), $key));
         $isMissed = false;
@@ -87,7 +88,7 @@ trait RemembersOnce
         if ($isStale === true) {
             defer(function () use ($key, $item, $ttl, $callback, $soft): void {
                 $this->store->look($item);
-                $this->compute($key, $ttl[1], $callback(...), $soft);
+                $this->compute($key, $ttl[1], $callback, $soft);
             }, "illuminate:cache:flexible:$item", $alwaysDefer);
         }
 

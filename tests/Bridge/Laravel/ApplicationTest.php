@@ -134,6 +134,25 @@ final class ApplicationTest extends TestCase
         self::assertStringContainsString('sudo -u www-data php artisan cache:clear', (string) \preg_replace('/\s+/', ' ', $text));
     }
 
+    public function testADeployersDirectoryCanBeMadeOrGivenToTheWebsUser(): void
+    {
+        $this->demandUsers();
+        $site = new Site(mode: 0o775);
+        $this->giveTo('nobody', $site);
+        \exec('chgrp -R www-data ' . \escapeshellarg($site->directory->path));
+        self::assertSame(0, $site->artisanAs('nobody', 'cache:clear')[0]);
+        $remember = 'echo json_encode(cache()->rememberForever("k", fn () => "v"));';
+        self::assertStringContainsString('belongs to nobody, and this process runs as www-data.', Site::end($site->runAs('www-data', $remember))[1]);
+        $guide = (string) \file_get_contents(\dirname(__DIR__, 3) . '/docs/laravel.md');
+        foreach (['chown -R', 'install -d'] as $command) {
+            self::assertSame(1, \preg_match("/`($command [^`]*larder)`/", $guide, $match));
+            $process = new Process(['sh', '-c', $match[1]], [], $site->directory->path);
+            self::assertSame(0, $process->wait(), $process->errors());
+            self::assertSame([0, '"v"'], Site::end($site->runAs('www-data', $remember)));
+            \exec('rm -rf ' . \escapeshellarg($site->directory->file('storage/framework/cache/larder')));
+        }
+    }
+
     /** Everybody may write: another could put a directory of his own in its place. */
     public function testAStorageThatEverybodyMayWriteToIsRefusedInOneLineWithTheFix(): void
     {

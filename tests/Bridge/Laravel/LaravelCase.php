@@ -40,6 +40,7 @@ abstract class LaravelCase extends TestCase
             Facade::clearResolvedInstances();
             Facade::setFacadeApplication(null);
             // Or its caches would take part in other tests' requests, without their server.
+            $this->app->flush();
             unset($this->app);
             \gc_collect_cycles();
         }

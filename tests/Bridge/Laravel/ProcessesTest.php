@@ -20,8 +20,13 @@ final class ProcessesTest extends TestCase
     #[TestWith(['cache()->remember("k", 600, %s)'])]
     #[TestWith(['cache()->rememberForever("k", %s)'])]
     #[TestWith(['cache()->remember("k", fn () => 600, %s)'])]
+    #[TestWith(['cache()->sear("k", %s)'])]
+    #[TestWith(['cache()->rememberWithWarmth("k", 600, %s)[0]'])]
     #[TestWith(['cache()->flexible("k", [300, 600], %s)'])]
     #[TestWith(['cache()->tags(["t", "u"])->remember("k", 600, %s)'])]
+    #[TestWith(['cache()->tags("t")->remember("k", fn () => 600, %s)'])]
+    #[TestWith(['cache()->tags("t")->rememberForever("k", %s)'])]
+    #[TestWith(['cache()->tags("t")->sear("k", %s)'])]
     #[TestWith(['cache()->tags("t")->flexible("k", [300, 600], %s)'])]
     public function testOneOfTenColdProcessesComputes(string $call): void
     {

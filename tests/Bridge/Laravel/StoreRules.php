@@ -363,6 +363,32 @@ abstract class StoreRules extends LaravelCase
         }
     }
 
+    public function testWhatIsNoClosureIsTheValueOfFlexible(): void
+    {
+        self::assertSame('strtolower', $this->cache()->flexible('k', [30, 60], 'strtolower'));
+        self::assertSame('strtolower', $this->elsewhere()->get('k'));
+    }
+
+    public function testAStoreMayGetAnotherPrefix(): void
+    {
+        $this->cache()->forever('k', 'ours');
+        self::assertTrue($this->cache()->lock('l', 60)->get());
+        $this->store()->setPrefix('tenant-');
+        self::assertSame('tenant-', $this->store()->getPrefix());
+        self::assertNull($this->cache()->get('k'));
+        self::assertTrue($this->cache()->lock('l', 60)->get());
+        $this->cache()->forever('k', 'theirs');
+        $this->cache()->tags('t')->forever('k', 'tagged');
+        $this->store()->setPrefix('shop-');
+        self::assertSame('ours', $this->cache()->get('k'));
+        self::assertNull($this->cache()->tags('t')->get('k'));
+        $this->store()->setPrefix('');
+        self::assertNull($this->cache()->get('k'));
+        $this->store()->setPrefix('tenant-');
+        self::assertSame('theirs', $this->cache()->get('k'));
+        self::assertSame('tagged', $this->cache()->tags('t')->get('k'));
+    }
+
     public function testAMemoizedStore(): void
     {
         $memo = $this->app->make('cache')->memo();

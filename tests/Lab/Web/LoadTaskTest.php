@@ -7,8 +7,10 @@ namespace Larder\Tests\Lab\Web;
 use Larder\Lab\Plan\Cell;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Plan\Subject;
+use Larder\Lab\Plan\Task;
 use Larder\Lab\Run\Measured;
 use Larder\Lab\Scenario\Fpm;
+use Larder\Lab\Scenario\Laravel;
 use Larder\Lab\Scenario\Pages;
 use Larder\Lab\Service\ServiceFailure;
 use PHPUnit\Framework\Attributes\Group;
@@ -45,6 +47,25 @@ final class LoadTaskTest extends WebTestCase
 
         self::assertGreaterThan(0.0, $this->of($task, $measured, 'wrk', 10)->perSecond);
         self::assertGreaterThan(0.0, $this->of($task, $measured, 'ab', 10)->samples[0]);
+    }
+
+    #[TestWith(['laravel-database', 'write'])]
+    #[TestWith(['laravel-file', 'write'])]
+    #[TestWith(['laravel-redis', 'limit'])]
+    #[TestWith(['larder-sqlite', 'write'])]
+    #[TestWith(['larder-sqlite', 'limit'])]
+    #[TestWith(['larder-redis', 'limit'])]
+    public function testAnApplicationOfLaravelsOverEachStore(string $engine, string $last): void
+    {
+        $scenario = new Laravel($this->stand);
+        $subject = self::subject($scenario, $engine);
+        $subject->missing() === [] || self::markTestSkipped($subject->missing()[0]->what . ' is not there.');
+        foreach (['read', $last] as $payload) {
+            $tasks = \array_values(\array_filter($scenario->tasks(new Scope(Scope::PART), [$subject]), static fn(Task $task): bool => \str_ends_with($task->id(), "/$payload")));
+            $measured = $tasks[0]->perform($this->context);
+            self::assertGreaterThan(0.0, $this->of($tasks[0], $measured, 'wrk', 10)->perSecond);
+            self::assertGreaterThan(0.0, $this->of($tasks[0], $measured, 'p99', 10)->samples[0]);
+        }
     }
 
     /** A subject that answers something else, or does not answer from its cache, has no figures. */
