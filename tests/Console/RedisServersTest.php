@@ -56,6 +56,16 @@ final class RedisServersTest extends TestCase
         self::assertStringContainsString("127.0.0.1:$replica->port has no link", self::one(self::doctor("redis://127.0.0.1:$replica->port"), 'warn', 'replica link'));
     }
 
+    public function testADiskThatTakesNothing(): void
+    {
+        $server = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
+        // In the place of the snapshot's file.
+        \mkdir("$server->dir/dump.rdb");
+        $server->command('BGSAVE');
+        Wait::until(static fn(): bool => \str_contains($server->info('persistence'), 'rdb_last_bgsave_status:err'), 'the snapshot to fail');
+        self::assertStringContainsString($server->socket, self::one(self::doctor("redis://$server->socket"), 'fail', 'persistence'));
+    }
+
     public function testEachNodeOfAClusterIsAsked(): void
     {
         $cluster = new RedisCluster(replicas: true);
@@ -89,6 +99,11 @@ final class RedisServersTest extends TestCase
             self::assertNotSame([], \array_filter($said, static fn(array $finding): bool => $finding['level'] === 'warn' && \str_starts_with($finding['text'], "127.0.0.1:$replica->port") && \str_contains($finding['text'], 'does not answer')));
             self::assertStringContainsString('allkeys-lru', self::one($said, 'warn', 'eviction'));
             self::assertStringContainsString("1 of the cluster's slots", self::one($said, 'fail', 'slots'));
+            foreach ($primaries as $primary) {
+                // Nobody is left who could elect another.
+                $primary->kill();
+            }
+            self::assertSame('none of them is a primary', self::one(self::doctor($cluster->dsn()), 'fail', 'role'));
         } finally {
             $cluster->stop();
         }
