@@ -180,7 +180,7 @@ final class Locks
             unset($held);
 
             return $lock;
-        } catch (\Throwable $thrown) {
+        } catch (\Throwable $thrown) { // @phpstan-ignore catch.neverThrown (by $held's destructor)
             // By the handler of a signal that had to wait: nobody gets the lock.
             $lock?->release();
 
