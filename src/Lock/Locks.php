@@ -7,6 +7,7 @@ namespace Larder\Lock;
 use Larder\Config\InvalidConfiguration;
 use Larder\System\Clock;
 use Larder\System\ProcessId;
+use Larder\System\Signals;
 use Larder\System\WrongUser;
 
 /**
@@ -168,12 +169,23 @@ final class Locks
 
     private function grant(string $name, string $owner, int $life, string $process): ?Lock
     {
+        $held = Signals::hold();
         $start = \hrtime(true);
         $fence = $this->engine->acquire(self::name($name), $owner, $life, $process);
         $lock = $fence === null ? null : new Lock($this->engine, $name, $owner, $fence, $life, $process);
 
         // Or it took longer than the lock lives.
-        return $lock === null || \hrtime(true) - $start < $life * 1_000_000 || $lock->isOwned() ? $lock : null;
+        $lock = $lock === null || \hrtime(true) - $start < $life * 1_000_000 || $lock->isOwned() ? $lock : null;
+        try {
+            unset($held);
+
+            return $lock;
+        } catch (\Throwable $thrown) { // @phpstan-ignore catch.neverThrown (by $held's destructor)
+            // By the handler of a signal that had to wait: nobody gets the lock.
+            $lock?->release();
+
+            throw $thrown;
+        }
     }
 
     private static function name(string $name): string

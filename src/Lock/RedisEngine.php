@@ -139,12 +139,12 @@ final class RedisEngine implements Engine
     {
         try {
             return self::number($call());
-        } catch (\Throwable $thrown) {
-            if (!$thrown->getPrevious() instanceof ErrorReply) {
+        } catch (LockFailure $failure) {
+            if (!$failure->getPrevious() instanceof ErrorReply) {
                 $this->lost[] = [$name, $left, null];
                 \count($this->lost) > self::LOST && \array_shift($this->lost);
             }
-            throw $thrown;
+            throw $failure;
         }
     }
 

@@ -56,6 +56,16 @@ final class RedisServersTest extends TestCase
         self::assertStringContainsString("127.0.0.1:$replica->port has no link", self::one(self::doctor("redis://127.0.0.1:$replica->port"), 'warn', 'replica link'));
     }
 
+    public function testADiskThatTakesNothing(): void
+    {
+        $server = new RedisServer(config: ['maxmemory' => '10mb', 'maxmemory-policy' => 'allkeys-lru']);
+        // In the place of the snapshot's file.
+        \mkdir("$server->dir/dump.rdb");
+        $server->command('BGSAVE');
+        Wait::until(static fn(): bool => \str_contains($server->info('persistence'), 'rdb_last_bgsave_status:err'), 'the snapshot to fail');
+        self::assertStringContainsString($server->socket, self::one(self::doctor("redis://$server->socket"), 'fail', 'persistence'));
+    }
+
     public function testEachNodeOfAClusterIsAsked(): void
     {
         $cluster = new RedisCluster(replicas: true);
@@ -72,10 +82,16 @@ final class RedisServersTest extends TestCase
             self::assertStringContainsString('cluster-node-timeout', self::one($said, 'note', 'cut off'));
             $replica = $cluster->replica($cluster->nodes[1]) ?? self::fail('It has none.');
             $cluster->nodes[2]->command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-            foreach ($cluster->nodes as $node) {
-                // No node tells the others that it has lost one.
-                \str_contains((string) $node->command('INFO', 'replication'), 'role:master') && $node->command('CLUSTER', 'DELSLOTS', '16383');
-            }
+            // No node tells the others that it has lost one. The one that has it is the first, or the others would learn of it again.
+            $primaries = [$cluster->nodes[2], $cluster->nodes[0], $cluster->nodes[1]];
+            Wait::until(static function () use ($primaries): bool {
+                $having = \array_filter($primaries, static fn(RedisServer $node): bool => \str_contains((string) $node->command('CLUSTER', 'INFO'), 'cluster_slots_assigned:16384'));
+                foreach ($having as $node) {
+                    $node->command('CLUSTER', 'DELSLOTS', '16383');
+                }
+
+                return $having === [];
+            }, 'all to forget a slot');
             $replica->kill();
             Wait::until(static fn(): bool => \str_contains((string) $cluster->nodes[1]->command('INFO', 'replication'), 'connected_slaves:0'), 'the primary to notice');
             $said = self::doctor($cluster->dsn());
@@ -83,6 +99,11 @@ final class RedisServersTest extends TestCase
             self::assertNotSame([], \array_filter($said, static fn(array $finding): bool => $finding['level'] === 'warn' && \str_starts_with($finding['text'], "127.0.0.1:$replica->port") && \str_contains($finding['text'], 'does not answer')));
             self::assertStringContainsString('allkeys-lru', self::one($said, 'warn', 'eviction'));
             self::assertStringContainsString("1 of the cluster's slots", self::one($said, 'fail', 'slots'));
+            foreach ($primaries as $primary) {
+                // Nobody is left who could elect another.
+                $primary->kill();
+            }
+            self::assertSame('none of them is a primary', self::one(self::doctor($cluster->dsn()), 'fail', 'role'));
         } finally {
             $cluster->stop();
         }

@@ -40,6 +40,7 @@ final class FailOverTest extends TestCase
         self::assertSame(1, $report($visit(14.5, 1001))->old, 'after one that was confirmed later');
         self::assertSame(1, $report($visit(14.5, 1001, true))->old, 'also one that was computed');
         self::assertSame('1', $report($visit(14.5, 1001))->seconds()[0][5]);
+        self::assertSame(0, (new FailOverReport([$visit(16.5, 1002)], [...$changes, $change(16.0, 1003, false)], 12 * self::SECOND, 15 * self::SECOND))->old, 'after one that was never confirmed');
         $failed = [Visit::of(1, 2, 7, 500, ''), Visit::of(1, 2, 7, 502, '{"value":1001,"computed":false}'), Visit::of(1, 2, 7, 200, 'Fatal error')];
         self::assertSame([3, 0], [$report(...$failed)->failed(), $report(...$failed)->old]);
         $directory = new TemporaryDirectory();

@@ -151,6 +151,24 @@ abstract class RedisLocksRules extends LocksRules
         self::assertNotNull($locks->acquire('k', 600));
     }
 
+    // Seen to fail: Locks::acquire() that holds no signals, and that does not release.
+    public function testAHandlerThatThrowsInTheMiddleLeavesNothingTaken(): void
+    {
+        $locks = $this->open(['credentials' => static fn(): array => [\posix_kill(\posix_getpid(), \SIGUSR1) ? 'default' : '', 'any']]);
+        $before = \pcntl_async_signals(true);
+        $handler = \pcntl_signal_get_handler(\SIGUSR1);
+        \pcntl_signal(\SIGUSR1, static fn() => throw new \DomainException());
+        try {
+            $locks->acquire('k', 600);
+            self::fail('The handler has not thrown.');
+        } catch (\DomainException) {
+        } finally {
+            \pcntl_signal(\SIGUSR1, \is_int($handler) ? $handler : \SIG_DFL);
+            \pcntl_async_signals($before);
+        }
+        self::assertNotNull($this->open()->acquire('k'));
+    }
+
     // Seen to fail: release() without remembered().
     public function testAReleaseThatFailedIsMadeUpFor(): void
     {
