@@ -76,7 +76,7 @@ final class RedisServersTest extends TestCase
             self::assertSame(['node 1', 'node 2', 'node 3', 'node 4', 'node 5', 'node 6'], \array_values(\array_filter(\array_column($said, 'subject'), static fn(string $subject): bool => \str_starts_with($subject, 'node '))));
             self::assertStringContainsString('primary', self::one($said, 'ok', 'node 3'));
             self::assertStringContainsString('replica', self::one($said, 'ok', 'node 4'));
-            foreach (['replicas', 'replica link', 'slots', 'role', 'clock', 'latency', 'versions', 'eviction'] as $subject) {
+            foreach (['replicas', 'replica link', 'slots', 'role', 'clock', 'versions', 'eviction'] as $subject) {
                 self::assertSame([], self::all($said, $subject), $subject);
             }
             self::assertStringContainsString('cluster-node-timeout', self::one($said, 'note', 'cut off'));

@@ -253,6 +253,7 @@ final class RedisUserTest extends TestCase
         $queue->push('delayed', 100);
         $queue->push('soon', 0.01);
         yield 'size' => $queue->size() === 7;
+        yield 'waiting' => \count($queue->waiting()) === 7 && $queue->remove($queue->push('removed')) === 1;
         $messages = $queue->popMany(3);
         yield 'pop' => $messages[0]->ack() && $messages[1]->extend(10) && $messages[1]->release(0) && $messages[2]->bury('bad');
         yield 'limited' => \count($queue->atMost(1, 0.05)->popMany(9)) === 1 && $queue->atMost(1, 0.05)->pop() === null;

@@ -60,8 +60,8 @@ final class ForkTest extends SegmentTestCase
                     pcntl_alarm(60); // if nobody asks
                     touch("$path.in$i");
                     while (!file_exists("$path.ask")) usleep(2000);
-                    $good = md5(serialize($held)) === $sum && $s->set("mine$i", [$i]) && $s->get("mine$i") === [$i] && $s->stats()["mode"] === "zero-copy";
-                    file_put_contents("$path.tmp$i", $good ? 'good' : 'bad');
+                    $wrong = array_keys(["held" => md5(serialize($held)) === $sum, "set" => $s->set("mine$i", [$i]), "get" => $s->get("mine$i") === [$i], "mode" => $s->stats()["mode"] === "zero-copy"], false, true);
+                    file_put_contents("$path.tmp$i", $wrong === [] ? 'good' : implode(' ', $wrong));
                     rename("$path.tmp$i", "$path.said$i");
                     posix_kill(getmypid(), SIGKILL);
                 }

@@ -29,7 +29,7 @@ final class RedisUser
         'sessions' => ['del', 'exists', 'get', 'getrange', 'info', 'pexpire', 'pttl', 'set', 'wait'],
         'rate limits' => ['del', 'hdel', 'hget', 'hgetall', 'hkeys', 'hlen', 'hset', 'info', 'lindex', 'llen', 'lpop', 'pexpire', 'pttl', 'rpush', 'time'],
         'queues' => [
-            'blpop', 'del', 'exists', 'hdel', 'hexists', 'hget', 'hincrby', 'hmget', 'hset', 'hsetnx', 'info', 'lindex', 'llen', 'lpop', 'ltrim', 'pexpire', 'rpush',
+            'blpop', 'del', 'exists', 'hdel', 'hexists', 'hget', 'hincrby', 'hmget', 'hset', 'hsetnx', 'info', 'lindex', 'llen', 'lpop', 'lrange', 'lrem', 'ltrim', 'pexpire', 'rpush',
             'time', 'unlink', 'zadd', 'zcard', 'zrange', 'zrangebyscore', 'zrem', 'zscore',
         ],
         'counters' => ['get', 'incrby', 'info', 'set'],
