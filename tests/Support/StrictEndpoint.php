@@ -75,7 +75,7 @@ final class StrictEndpoint
         return "redis+single://127.0.0.1:$this->port?$options";
     }
 
-    /** @return list<string> what it has refused since the last call, but for NOSCRIPT; and what scripts have tried in vain */
+    /** @return list<string> what was refused since the last call, but for NOSCRIPT and sums that do not fit; and what scripts have tried in vain */
     public function refused(): array
     {
         $file = $this->directory->file('refused');

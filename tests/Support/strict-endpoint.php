@@ -54,7 +54,7 @@ function serve($client, int $port, string $directory): void
             // The server has gone away.
             return;
         }
-        if ($reply[0] === '-' && !\str_starts_with($reply, '-NOSCRIPT')) {
+        if ($reply[0] === '-' && \preg_match('/^-(?:NOSCRIPT|ERR increment or decrement would overflow)/', $reply) !== 1) {
             \file_put_contents("$directory/refused", \addcslashes(\substr($reply, 0, 200) . \implode(' ', $command), "\0..\37") . "\n", \FILE_APPEND);
         }
         \fwrite($client, $reply);

@@ -9,7 +9,7 @@ use Larder\Config\StoreFactory;
 use Larder\Console\Support\Place;
 use Larder\System\Failure;
 
-/** What the Redis that holds the cache says of itself: its role, its replicas, and what it evicts. */
+/** What the Redis that holds the cache says of itself: its role, its replicas, and what it evicts; or that it says nothing. */
 final class RedisPrimary
 {
     /** @return ?Finding null: the cache is not in Redis, or the server does not say (another finding has why) */
@@ -21,10 +21,17 @@ final class RedisPrimary
         }
         try {
             $connection = StoreFactory::redis($dsn, \max(1.0, $place->options->timeout), tag: $place->options->prefix, credentials: $place->options->credentials);
-            [$replication, $memory, $persistence] = [$connection->info('replication'), $connection->info('memory'), $connection->info('persistence')];
+            [$server, $replication, $memory, $persistence] = [$connection->info('server'), $connection->info('replication'), $connection->info('memory'), $connection->info('persistence')];
             $connection->close();
         } catch (Failure) {
             return null;
+        }
+        $policy = $memory['maxmemory_policy'] ?? '';
+        if ($dsn->isSingle()) {
+            return Finding::ok('redis server', 'a single endpoint, which hides the servers behind it' . ($policy === '' ? '' : " ($policy)") . '; what they lose is noticed by the next request of a web server that has seen it');
+        }
+        if ($server !== [] && !isset($server['run_id'])) {
+            return Finding::warn('redis server', 'it hides which server answers, as a proxy or a serverless endpoint does', 'Write ' . ($dsn->isTls() ? 'rediss' : 'redis') . '+single:// in the DSN, see docs/several-servers.md.');
         }
         if ($replication === [] || $memory === []) {
             return null;
@@ -33,7 +40,6 @@ final class RedisPrimary
             return Finding::fail('redis server', 'it is a replica, which takes no write', 'Name the primary, or let Sentinel name it: redis+sentinel://host1:26379,host2:26379/mymaster.');
         }
         $replicas = (int) ($replication['connected_slaves'] ?? 0);
-        $policy = $memory['maxmemory_policy'] ?? '';
         $text = $replicas . ($replicas === 1 ? ' replica' : ' replicas') . ', maxmemory ' . (($memory['maxmemory_human'] ?? '') ?: '0B') . ($policy === '' ? '' : " ($policy)");
         if (($persistence['aof_enabled'] ?? '1') !== '1') {
             // A cache may begin anew.

@@ -223,18 +223,17 @@ final class RedisStore implements ReadsOne
     private function parts(array $keys): Snapshot
     {
         for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
-            $whole = null;
-            foreach (\array_chunk($keys, self::DECLARED) as $some) {
+            $chunks = \array_chunk($keys, self::DECLARED);
+            $whole = $this->snapshot(\array_shift($chunks));
+            foreach ($chunks as $some) {
                 $part = $this->snapshot($some);
-                $whole ??= $part;
                 if ($part->epoch !== $whole->epoch) {
                     continue 2;
                 }
                 $whole->records += $part->records;
             }
-            if ($whole !== null) {
-                return $whole;
-            }
+
+            return $whole;
         }
         throw $this->failure('its data are replaced again and again');
     }
@@ -595,7 +594,7 @@ final class RedisStore implements ReadsOne
             $at = isset($reply[16]) ? \substr($reply, 0, 16) : $reply;
             $position = (int) $at;
             $this->seen = [$position, "$epoch $at-$nonce"];
-            $this->mark?->note($epoch, "$at-$nonce");
+            $this->mark?->made($epoch, "$at-$nonce");
 
             return isset($reply[16])
                 ? new ChangeResult(true, $position, \substr($reply, 48, 12), (int) \substr($reply, 16, 16), isset($reply[16 + Script::HEADER]) ? $reply[60] : '')
@@ -815,7 +814,7 @@ final class RedisStore implements ReadsOne
         if ($end > $this->seen[0]) {
             $at = \str_pad((string) $end, 16, '0', \STR_PAD_LEFT) . '-' . $nonce;
             $this->seen = [$end, "$this->epoch $at"];
-            $this->mark?->note($this->epoch, $at);
+            $this->mark?->made($this->epoch, $at);
         }
 
         return $outcomes;
@@ -870,9 +869,9 @@ final class RedisStore implements ReadsOne
             $this->base = $this->names . 'r:';
         }
         $this->seen = [(int) $end, "$found $end"];
-        if ($mark !== null) {
+        if ($this->mark !== null && $mark !== null) {
             $this->id = $mark[0];
-            [$found, $end] === [$mark[1], $mark[2]] || $this->mark?->note($found, $end, $mark[1]);
+            [$found, $end] === [$mark[1], $mark[2]] || $this->mark->found($found, $end, $mark[1]);
         }
         $this->connection->primary?->settle();
         $this->ids = \is_string($reply[6] ?? null) ? $reply[6] : '';
@@ -893,8 +892,8 @@ final class RedisStore implements ReadsOne
     /**
      * Runs Script::OPEN.
      *
-     * @param ?array{string, string, string} $mark of Watermark::read()
-     * @param list<string>                   $keys
+     * @param ?array{string, string, string, int} $mark of Watermark::read()
+     * @param list<string>                        $keys
      */
     private function opening(string $chance, bool $anew, ?array $mark, string $epoch, int $position, string $token, array $keys): mixed
     {
@@ -915,7 +914,7 @@ final class RedisStore implements ReadsOne
             }
             $reply = $this->evaluate(Script::OPEN, [
                 'EVALSHA', Script::OPEN_HASH, (string) (\count($names) + 2), $this->head, "$this->prefix:sweep", ...$names,
-                $this->prefix, $new, "!$expected $mark[1] $mark[2] $mark[0]", ...$rest,
+                $this->prefix, $new, "!$expected $mark[1] $mark[2] $mark[3] $mark[0]", ...$rest,
             ]);
             if (!\is_string($reply)) {
                 return $reply;

@@ -22,7 +22,8 @@ namespace Larder\Store\Redis;
  *                   record is one look-up, however busy the journal is. The index is complete after a position that its
  *                   member '' has: the newest change that it has forgotten, the newest forgotten one by any other writer,
  *                   and the first one's writer, since a writer's own changes do not count against it
- *   <p>:<e>:w       behind a single endpoint, a hash: the id of a web server's Watermark to the last end that it has found or made
+ *   <p>:<e>:w       behind a single endpoint, a hash: the id of a web server's Watermark to the last position that it has found or
+ *                   made; "<epoch> <id>" to that in a former epoch
  *   <p>:<e>:t:<id>  a body under way: HEADER bytes to be filled in, then the body. Lua hashes every byte of every
  *                   string that it gets or makes, 1.7 ns a byte on a machine where SET needs 0.1. So a large body is sent
  *                   past Lua, and the script fills in the header and renames the key.
@@ -57,8 +58,8 @@ final class Script
      * store has seen, the epoch and the position of which the changes are wanted, an end with its nonce that was there then
      * or '', keys of records...
      * Behind a single endpoint more KEYS follow: all that the script will touch in an epoch that is expected, and in a new
-     * one. Then the new epoch is the second of ARGV, and the third is '!', the expected epoch, and the Watermark's epoch, end
-     * and id. If it finds another epoch, it does nothing and gives that.
+     * one. Then the new epoch is the second of ARGV, and the third is '!', the expected epoch, and the Watermark's epoch, end,
+     * milliseconds and id. If it finds another epoch, it does nothing and gives that.
      * Gives: epoch, end with its nonce, 1 if something is left to sweep, 1 if the list is complete, the list, the
      * server's milliseconds, its ids, records... unless they are large together, which is for MGET.
      */
@@ -74,7 +75,7 @@ final class Script
           epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ %d+ (%w*)%.(%w*) 3$')
           n = tonumber(n)
         end
-        local declared, mark, markEnd, server = string.match(ARGV[3], '^!(%x*) (%x*) (%S*) (%x+)$')
+        local declared, mark, markEnd, markSince, server = string.match(ARGV[3], '^!(%x*) (%x*) (%S*) (%d+) (%x+)$')
         -- The keys of another epoch were not declared.
         if declared and epoch and epoch ~= declared then return epoch end
         local time = redis.call('TIME')
@@ -108,11 +109,19 @@ final class Script
         compare(ARGV[4], ARGV[5])
         compare(ARGV[6], ARGV[8])
         if epoch == ARGV[6] and tonumber(ARGV[7]) > n then lost = true end
+        local notes = declared and epoch and redis.call('HGETALL', ARGV[1] .. ':' .. epoch .. ':w') or {}
         if declared then
           unsure = false
           compare(mark, markEnd)
-          -- The journal has forgotten that end. A server that once had it has noted so.
-          if unsure and (redis.call('HGET', ARGV[1] .. ':' .. epoch .. ':w', server) or '') < string.sub(markEnd, 1, 16) then lost = true end
+          -- The journal has forgotten that end, or is of another epoch, which may have begun before the end was made elsewhere.
+          -- What once had it has noted so.
+          if unsure or epoch and mark ~= epoch and begun(epoch) < tonumber(markSince) then
+            local name, noted = mark == epoch and server or mark .. ' ' .. server, ''
+            for i = 1, #notes, 2 do
+              if notes[i] == name then noted = notes[i + 1] end
+            end
+            if noted < string.sub(markEnd, 1, 16) then lost = true end
+          end
         end
 
         local function info(section)
@@ -136,8 +145,16 @@ final class Script
         if hereRun ~= '' and hereRun ~= run then lost = true end
         if lost then
           local start = math.max(now, begun(epoch or '') + 1, begun(ARGV[4]) + 1, begun(ARGV[6]) + 1)
+          local former = epoch
           epoch = declared and ARGV[2] or string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. string.sub(ARGV[2], 1, 5)
           n, nonce = 0, '000000000000'
+          -- It knows what the one before it had, and those that ended within the last hour.
+          for i = 1, #notes, 2 do
+            local isOlder = string.find(notes[i], ' ', 1, true)
+            if not isOlder or begun(former) > now - 3600000 then
+              redis.pcall('HSET', ARGV[1] .. ':' .. epoch .. ':w', isOlder and notes[i] or former .. ' ' .. notes[i], notes[i + 1])
+            end
+          end
           redis.call('DEL', KEYS[1])
           redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d %016d ', epoch, n, nonce, n, n) .. hereRun .. '.' .. hereData .. ' 3')
           redis.call('SET', KEYS[2], '0')
@@ -488,6 +505,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = '6fb94a53e8c053b55afc73ab74cc6ff437262633';
+    public const OPEN_HASH = '5c6f251926a2e02a9de444e6dd91b582df8e193d';
     public const WRITE_HASH = 'd7a4b01bc5ef6be3230022e473e953b69119fd4b';
 }
