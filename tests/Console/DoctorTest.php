@@ -16,6 +16,7 @@ use Larder\Console\Doctor\Timing;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\StrictEndpoint;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -189,6 +190,20 @@ final class DoctorTest extends TestCase
         self::assertSame(['ok', '1 replica, maxmemory 10.00M (allkeys-lru), no append-only file: a queue, a counter or a lock there does not outlive a restart'], [$findings['redis server']['level'], $findings['redis server']['text']]);
         [, $findings] = $this->doctor('redis://' . $replica->socket);
         self::assertSame(['fail', 'it is a replica, which takes no write'], [$findings['redis server']['level'], $findings['redis server']['text']]);
+    }
+
+    public function testItNamesAnEndpointThatHidesItsServers(): void
+    {
+        RedisServer::demand();
+        $behind = StrictEndpoint::server(['maxmemory-policy' => 'volatile-lru']);
+        $single = new StrictEndpoint($behind);
+        [, $findings] = $this->doctor($single->dsn());
+        self::assertSame('ok', $findings['redis server']['level']);
+        self::assertStringStartsWith('a single endpoint, which hides the servers behind it (volatile-lru);', $findings['redis server']['text']);
+        self::assertSame([], $single->refused());
+        [, $findings] = $this->doctor("redis://127.0.0.1:$single->port");
+        self::assertSame('warn', $findings['redis server']['level']);
+        self::assertStringContainsString('redis+single://', $findings['redis server']['fix']);
     }
 
     public function testItWarnsWhereNothingBoundsAnIsolatedPrimary(): void
