@@ -67,7 +67,7 @@ final class RedisSingleTest extends RedisFixture
         $writer = $this->on('a', $connection);
         self::put($writer, 'k', 'old');
         $second = $this->second;
-        $state === 'nothing' || self::copy($this->server, $second);
+        $state === 'nothing' || StrictEndpoint::copy($this->server, $second);
         self::delete($writer, 'k', $who !== 'another process');
         $seen = $writer->since('', 0, '');
         self::assertSame($who === 'another process' ? 3 : 2, $seen->end);
@@ -113,7 +113,7 @@ final class RedisSingleTest extends RedisFixture
         self::put($this->on('b', $connection), 'l', 'w', self::B);
         $epoch = $writer->read(['k'])->epoch;
         $second = $this->second;
-        self::copy($this->server, $second);
+        StrictEndpoint::copy($this->server, $second);
         $this->single->lead($second);
         foreach ([$writer, $this->on('a', $connection), $this->on('b', $connection)] as $store) {
             $view = $store->read(['k', 'l']);
@@ -131,9 +131,9 @@ final class RedisSingleTest extends RedisFixture
             self::put($writer, 'k', 'old');
             $second = $this->second;
             $second->command('FLUSHALL');
-            $isLost && self::copy($this->server, $second);
+            $isLost && StrictEndpoint::copy($this->server, $second);
             self::delete($writer, 'k', $isAlone);
-            $isLost || self::copy($this->server, $second);
+            $isLost || StrictEndpoint::copy($this->server, $second);
             $epoch = $writer->read(['k'])->epoch;
             unset($writer);
             $this->single->lead($second);
@@ -160,7 +160,7 @@ final class RedisSingleTest extends RedisFixture
         $there = new StrictEndpoint($this->second);
         $one = $this->on('a', $connection);
         self::put($one, 'k', 'old');
-        self::copy($this->server, $this->second);
+        StrictEndpoint::copy($this->server, $this->second);
         self::put($one, 'l', 'v');
         $epoch = $this->on('b', $connection)->read(['k'])->epoch;
         $two = $this->store($connection, $there->endpoint(), '{larder}', $this->directory->file('b'));
@@ -218,7 +218,7 @@ final class RedisSingleTest extends RedisFixture
     {
         $second = $this->second;
         self::put($this->on('b', $connection), 'k', 'old', self::B);
-        self::copy($this->server, $second);
+        StrictEndpoint::copy($this->server, $second);
         self::put($this->on('b', $connection), 'k', null, self::B);
         self::assertNull(self::body($this->on('a', $connection), 'k'));
         $this->single->lead($second);
@@ -352,16 +352,5 @@ final class RedisSingleTest extends RedisFixture
     private function calls(string $command): int
     {
         return \preg_match("/^cmdstat_$command:calls=(\\d+)/m", (string) $this->server->command('INFO', 'commandstats'), $found) === 1 ? (int) $found[1] : 0;
-    }
-
-    /** As a replica has it that has got everything so far. */
-    private static function copy(RedisServer $from, RedisServer $to): void
-    {
-        foreach ((array) $from->command('KEYS', '*') as $name) {
-            \assert(\is_string($name));
-            $dump = $from->command('DUMP', $name);
-            \assert(\is_string($dump));
-            $to->command('RESTORE', $name, (string) \max(0, $from->command('PTTL', $name)), $dump);
-        }
     }
 }

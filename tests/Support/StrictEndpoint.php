@@ -51,6 +51,18 @@ final class StrictEndpoint
         Wait::until(static fn(): bool => \str_contains((string) $server->command('CLUSTER', 'INFO'), 'cluster_state:ok'), 'the cluster of one');
     }
 
+    /** Gives a server what another one has at one moment, as a replica has it that got no more. */
+    public static function copy(RedisServer $from, RedisServer $to): void
+    {
+        $to->command('FLUSHALL');
+        $dumps = (array) $from->command('EVAL', "local all = redis.call('KEYS', '*') for i, key in ipairs(all) do all[i] = {key, redis.call('DUMP', key), tostring(math.max(0, redis.call('PTTL', key)))} end return all", '0');
+        foreach ($dumps as $dump) {
+            \assert(\is_array($dump));
+            [$key, $value, $left] = $dump;
+            $to->command('RESTORE', $key, $left, $value);
+        }
+    }
+
     /** Leads to another server from now on, in the middle of its clients' connections. */
     public function lead(RedisServer $server): void
     {
