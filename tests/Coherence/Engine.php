@@ -76,7 +76,7 @@ final class Engine
         return match (true) {
             $this->sentinels !== null => $this->sentinels->dsn('timeout=1'),
             $this->cluster !== null => $this->cluster->dsn('timeout=1'),
-            $this->single !== null => $this->single->dsn('timeout=1'),
+            $this->single !== null => $this->single->dsn('timeout=3'),
             $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
             default => $this->name . '://' . $this->place(),

@@ -18,7 +18,9 @@ const MOST_KEYS = 1_000;
 const MOST_ARGUMENTS = 3_999;
 
 [, $port, $directory] = $argv;
-$listener = \stream_socket_server("tcp://127.0.0.1:$port") ?: exit(1);
+// Else the second part of what is sent in two waits for the other side's acknowledgement.
+\stream_context_set_default(['socket' => ['tcp_nodelay' => true]]);
+$listener = \stream_socket_server("tcp://127.0.0.1:$port", context: \stream_context_get_default()) ?: exit(1);
 \pcntl_signal(\SIGCHLD, \SIG_IGN);
 echo "ready\n";
 while (true) {
@@ -41,8 +43,8 @@ function serve($client, int $port, string $directory): void
         if ($now !== $target || $plain === null || $script === null) {
             // The client's connection stays, whatever becomes of the server behind it.
             $target = $now;
-            $plain = @\stream_socket_client("tcp://127.0.0.1:$target", $_, $_, 1.0) ?: null;
-            $script = @\stream_socket_client("tcp://127.0.0.1:$target", $_, $_, 1.0) ?: null;
+            $plain = @\stream_socket_client("tcp://127.0.0.1:$target", $_, $_, 1.0, context: \stream_context_get_default()) ?: null;
+            $script = @\stream_socket_client("tcp://127.0.0.1:$target", $_, $_, 1.0, context: \stream_context_get_default()) ?: null;
             if ($plain === null || $script === null) {
                 return;
             }
