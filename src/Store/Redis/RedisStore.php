@@ -929,7 +929,7 @@ final class RedisStore implements ReadsOne
     {
         $now = $start = (int) (\microtime(true) * 1000);
         foreach ($epochs as $epoch) {
-            $begun = \ctype_xdigit($epoch) ? (int) \hexdec(\substr($epoch, 0, 11)) : 0;
+            $begun = \preg_match('/^[0-9a-f]{16}$/D', $epoch) === 1 ? (int) \hexdec(\substr($epoch, 0, 11)) : 0;
             $start = $begun < $now + 86_400_000 ? \max($start, $begun + 1) : $start;
         }
 
