@@ -51,7 +51,7 @@ final class StoreFactory
 
                 $prefix = $dsn->hasSlots() ? '{' . $options->prefix . '}' : $options->prefix;
 
-                $mark = $dsn->isSingle() ? new Watermark(($prepared ?? self::runtime($options)) . '/watermark-' . \substr(\md5($dsn->toString() . " $options->prefix"), 0, 8)) : null;
+                $mark = $dsn->isSingle() ? new Watermark(($prepared ?? self::runtime($options)) . '/watermark-' . \substr(\md5($dsn->toString() . " $options->prefix"), 0, 8), $options->timeout) : null;
 
                 return new RedisStore(self::redis($dsn, $options->timeout, tag: $options->prefix, runtime: $prepared, credentials: $options->credentials), $prefix, $options->confirms ?? $dsn->servers !== [], $mark);
         }

@@ -56,7 +56,7 @@ abstract class RedisFixture extends TestCase
      */
     protected function store(string $connection, ?Endpoint $endpoint = null, string $prefix = 'larder', ?string $mark = null): RedisStore
     {
-        return new RedisStore(new $connection($endpoint ?? $this->server->socketEndpoint()), $prefix, mark: $mark === null ? null : new Watermark($mark));
+        return new RedisStore(new $connection($endpoint ?? $this->server->socketEndpoint()), $prefix, mark: $mark === null ? null : new Watermark($mark, 2.0));
     }
 
     protected static function put(RedisStore $store, string $key, ?string $body, string $writer = self::A): ChangeResult

@@ -60,6 +60,6 @@ abstract class RedisSingleStoreTestCase extends StoreContract
         $single = self::$single ?? throw new \LogicException('No server');
 
         // Glob characters, NUL and newline: a prefix may be anything.
-        return new RedisStore(static::connection($single->endpoint()), "{la*r[d]e?r\\\0\n}", mark: new Watermark($this->directory->file('mark')));
+        return new RedisStore(static::connection($single->endpoint()), "{la*r[d]e?r\\\0\n}", mark: new Watermark($this->directory->file('mark'), 5.0));
     }
 }

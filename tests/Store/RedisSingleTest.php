@@ -302,7 +302,7 @@ final class RedisSingleTest extends RedisFixture
 
     public function testTheMarkOnlyRises(): void
     {
-        $mark = new Watermark($this->directory->file('mark'));
+        $mark = new Watermark($this->directory->file('mark'), 0.05);
         [$id, $epoch, $end] = $mark->read();
         self::assertSame(['', ''], [$epoch, $end]);
         $note = static function (string $epoch, int $position, string $instead = '') use ($mark, $id): array {
@@ -328,6 +328,12 @@ final class RedisSingleTest extends RedisFixture
         self::assertSame([$two, 0], $note($two, 0));
         self::assertGreaterThan(\time() * 1000, $mark->read()[3], 'Still of the last change.');
         self::failure(static fn() => $mark->made($one, '0000000000000012-0123456789ab'));
+        self::assertSame($two, $mark->read()[1]);
+        // Another process stands still in the middle of it.
+        $file = \fopen($this->directory->file('mark'), 'r+') ?: self::fail();
+        self::assertTrue(\flock($file, \LOCK_EX));
+        self::assertStringContainsString('another process has held the lock', self::failure(static fn() => $mark->read())->getMessage());
+        \fclose($file);
         self::assertSame($two, $mark->read()[1]);
     }
 

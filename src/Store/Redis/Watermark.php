@@ -30,14 +30,12 @@ final class Watermark
     /** Milliseconds by which the clocks of the web servers may differ. */
     private const SKEW = 1_000;
 
-    /** Seconds for which a process waits for another one that writes. */
-    private const PATIENCE = 1.0;
-
     private readonly FileLock $lock;
 
-    public function __construct(private readonly string $path)
+    /** @param float $timeout seconds for which a process waits for another one that reads or writes it */
+    public function __construct(private readonly string $path, float $timeout)
     {
-        $this->lock = new FileLock('Redis', $path, self::PATIENCE);
+        $this->lock = new FileLock('Redis', $path, $timeout);
     }
 
     /**
