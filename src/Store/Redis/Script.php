@@ -155,6 +155,8 @@ final class Script
               redis.pcall('HSET', ARGV[1] .. ':' .. epoch .. ':w', isOlder and notes[i] or former .. ' ' .. notes[i], notes[i + 1])
             end
           end
+          -- And what this web server knew, for its other processes that have just found the loss too.
+          if declared and mark ~= '' then redis.pcall('HSET', ARGV[1] .. ':' .. epoch .. ':w', mark .. ' ' .. server, string.sub(markEnd, 1, 16)) end
           redis.call('DEL', KEYS[1])
           redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d %016d ', epoch, n, nonce, n, n) .. hereRun .. '.' .. hereData .. ' 3')
           redis.call('SET', KEYS[2], '0')
@@ -505,6 +507,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = '5c6f251926a2e02a9de444e6dd91b582df8e193d';
+    public const OPEN_HASH = '3824abd03fae939aeb577721d2de9425ab9ebdbd';
     public const WRITE_HASH = 'd7a4b01bc5ef6be3230022e473e953b69119fd4b';
 }
