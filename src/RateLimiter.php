@@ -35,7 +35,7 @@ final class RateLimiter
     private function __construct(private readonly Engine $engine) {}
 
     /**
-     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…,
+     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…, redis+single://…,
      *                                            predis://…), or an array with "dsn" and options: `timeout` (seconds that a call
      *                                            waits for other processes or for the server; 5), `credentials` (of redis://: a
      *                                            closure, see docs/several-servers.md)

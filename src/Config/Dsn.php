@@ -10,6 +10,7 @@ namespace Larder\Config;
  *     sqlite:///dir                      file:///dir                 (without a directory: the user's own)
  *     redis://[[user]:password@]host[:port][/db]                     rediss:// for TLS; predis:// and predis+tls:// by Predis
  *     redis://[[user]:password@]/run/redis.sock[?db=1]
+ *     redis+single://[[user]:password@]host[:port]                   rediss+single:// for TLS: an endpoint that hides its servers
  *     redis+cluster://[[user]:password@]host[:port][,host[:port]...]                      rediss+cluster:// for TLS
  *     redis+sentinel://[[user]:password@]host[:port][,host[:port]...]/master[?db=1&sentinel_password=...]
  *     memcached://host[:port][,host[:port]...]                       memcached:///run/memcached.sock
@@ -34,6 +35,8 @@ final class Dsn
         'predis+tls' => '',
         'redis+cluster' => 'redis',
         'rediss+cluster' => 'redis',
+        'redis+single' => 'redis',
+        'rediss+single' => 'redis',
         'redis+sentinel' => 'redis',
         'rediss+sentinel' => 'redis',
         'memcached' => '',
@@ -43,7 +46,7 @@ final class Dsn
     ];
 
     /** What queues and counters can lie in: it forgets nothing by itself. */
-    public const KEEPING = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls', 'redis+cluster', 'rediss+cluster', 'redis+sentinel', 'rediss+sentinel'];
+    public const KEEPING = ['sqlite', 'redis', 'rediss', 'predis', 'predis+tls', 'redis+cluster', 'rediss+cluster', 'redis+single', 'rediss+single', 'redis+sentinel', 'rediss+sentinel'];
 
     public const TIERS = [
         'sqlite' => 'disk',
@@ -54,6 +57,8 @@ final class Dsn
         'predis+tls' => 'far',
         'redis+cluster' => 'far',
         'rediss+cluster' => 'far',
+        'redis+single' => 'far',
+        'rediss+single' => 'far',
         'redis+sentinel' => 'far',
         'rediss+sentinel' => 'far',
         'memcached' => 'far',
@@ -335,7 +340,7 @@ final class Dsn
         } elseif (\str_contains($path, '@')) {
             throw InvalidConfiguration::malformed($text, 'its user or password contains a "/"', 'write %2F for "/", %40 for "@" and %3F for "?" in a user or password');
         }
-        if (\str_contains($scheme, '+') && $scheme !== 'predis+tls') {
+        if (\str_ends_with($scheme, '+cluster') || \str_ends_with($scheme, '+sentinel')) {
             return self::several($text, $scheme, $authority, $path, $user, $password, $query);
         }
         if (\str_contains($authority, ',')) {
@@ -354,8 +359,8 @@ final class Dsn
             if (\preg_match('/^\d+$/D', \substr($path, 1)) === 1) {
                 throw InvalidConfiguration::malformed($text, 'it has a database number and no server', 'write ' . $scheme . '://127.0.0.1:6379' . $path);
             }
-            if ($scheme === 'rediss' || $scheme === 'predis+tls') {
-                throw InvalidConfiguration::malformed($text, 'there is no TLS over a socket', 'write ' . ($scheme === 'rediss' ? 'redis' : 'predis') . '://' . (InvalidConfiguration::isHarmless($path) ? $path : '/run/redis.sock'));
+            if (\str_starts_with($scheme, 'rediss') || $scheme === 'predis+tls') {
+                throw InvalidConfiguration::malformed($text, 'there is no TLS over a socket', 'write ' . \str_replace(['rediss', '+tls'], ['redis', ''], $scheme) . '://' . (InvalidConfiguration::isHarmless($path) ? $path : '/run/redis.sock'));
             }
 
             return new self($scheme, $path, db: $db ?? 0, user: $user, password: $password, query: $query);
@@ -424,7 +429,13 @@ final class Dsn
     /** Whether all keys must lie in one slot. */
     public function hasSlots(): bool
     {
-        return \str_ends_with($this->scheme, '+cluster');
+        return \str_ends_with($this->scheme, '+cluster') || $this->isSingle();
+    }
+
+    /** Whether the servers are hidden behind one endpoint. */
+    public function isSingle(): bool
+    {
+        return \str_ends_with($this->scheme, '+single');
     }
 
     public function isTls(): bool

@@ -111,7 +111,14 @@ final class KeepingDsn
         // It may tell a password, and print_r() shows what a closure has.
         $options = \array_diff_key($options, ['dsn' => true]);
 
-        return new Shards(static fn(string $tag): RedisConnection => self::redis($dsn, $options, $timeout, $tag), $dsn->hasSlots(), $timeout, self::replicas($dsn, $options), $as);
+        $connect = static fn(string $tag): RedisConnection => self::redis($dsn, $options, $timeout, $tag);
+        if ($dsn->isSingle()) {
+            // All slots lie behind one address.
+            $one = $connect('');
+            $connect = static fn(): RedisConnection => $one;
+        }
+
+        return new Shards($connect, $dsn->hasSlots(), $timeout, self::replicas($dsn, $options), $as);
     }
 
     /** @param array<array-key, mixed> $options of read() */

@@ -13,6 +13,7 @@ use Larder\Store\File\FileStore;
 use Larder\Store\Memcached\MemcachedStore;
 use Larder\Store\MemoryStore;
 use Larder\Store\Redis\RedisStore;
+use Larder\Store\Redis\Watermark;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Store\Store;
 use Larder\System\Failure;
@@ -50,7 +51,9 @@ final class StoreFactory
 
                 $prefix = $dsn->hasSlots() ? '{' . $options->prefix . '}' : $options->prefix;
 
-                return new RedisStore(self::redis($dsn, $options->timeout, tag: $options->prefix, runtime: $prepared, credentials: $options->credentials), $prefix, $options->confirms ?? $dsn->servers !== []);
+                $mark = $dsn->isSingle() ? new Watermark(($prepared ?? self::runtime($options)) . '/watermark-' . \substr(\md5($dsn->toString() . " $options->prefix"), 0, 8), $options->timeout) : null;
+
+                return new RedisStore(self::redis($dsn, $options->timeout, tag: $options->prefix, runtime: $prepared, credentials: $options->credentials), $prefix, $options->confirms ?? $dsn->servers !== [], $mark);
         }
     }
 
@@ -131,6 +134,7 @@ final class StoreFactory
             isKept: $isKept,
             credentials: $credentials,
             persists: $persists,
+            isSingle: $dsn->isSingle(),
         );
         $primary = null;
         if ($dsn->servers !== []) {

@@ -32,7 +32,7 @@ final class Locks
     private function __construct(private readonly Engine $engine) {}
 
     /**
-     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…,
+     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…, redis+single://…,
      *                                            predis://…), or an array with "dsn" and options: `timeout` (seconds that a call
      *                                            waits for other processes or for the server; 5), `replicas` (Redis: so many must
      *                                            have a grant before it counts; 0), `credentials` (of redis://: a closure, see docs/several-servers.md)

@@ -119,7 +119,9 @@ final class RedisEngine implements Engine
             $cursor = '0';
             do {
                 [$cursor, $names] = $this->shards->scan($tag, $cursor, self::LOCK . "$pattern:" . \addcslashes($prefix, '*?[]\\') . '*');
-                $names === [] || $this->shards->call($tag, ['UNLINK', ...$names]);
+                foreach (\array_chunk($names, 500) as $some) {
+                    $this->shards->call($tag, ['UNLINK', ...$some]);
+                }
             } while ($cursor !== '0');
         }
     }

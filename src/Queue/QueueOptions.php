@@ -68,7 +68,7 @@ final readonly class QueueOptions
 
             $options = $this->options;
 
-            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => KeepingDsn::redis($dsn, $options, $timeout, $name, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept);
+            return new RedisTransport(static fn(float $timeout, bool $isKept): RedisConnection => KeepingDsn::redis($dsn, $options, $timeout, $name, $isKept), $this->timeout, $name, $this->limit, $this->retry, $this->isKept, $dsn->isSingle());
         }
 
         throw new InvalidConfiguration('"' . $dsn->toString() . '" cannot hold a queue. Write sqlite:///directory, redis://host or predis://host; tests use Larder\Queue\FakeQueue.');

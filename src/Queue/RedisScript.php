@@ -36,6 +36,9 @@ use Larder\Driver\Redis\Eviction;
  * in "k" if its key stays: so who acknowledges others pays nothing for that. So r is in the
  * order of its members; and who acknowledges names the member, which is gone or another one if the message is not theirs.
  *
+ * A single endpoint wants all keys declared. There KEYS has all but the lists, whose priorities nobody knows: fresh messages
+ * then go to r at once, and who pushes looks by itself whether the server evicts.
+ *
  * A full server (maxmemory) refuses a script only at its first write, and only if that may take memory. So what gives memory
  * back begins with ZREM or LPOP, and a worker goes on.
  */
@@ -69,7 +72,7 @@ final class RedisScript
         end
         if n == first then return ids end
         if waiting + n - first > tonumber(ARGV[1]) then return waiting end
-        if math.floor(last / 1000000) ~= math.floor(n / 1000000) then
+        if math.floor(last / 1000000) ~= math.floor(n / 1000000) and not KEYS[2] then
 
         LUA . Eviction::OF_LASTING . <<<'LUA'
         end
@@ -83,11 +86,11 @@ final class RedisScript
             local delay, priority, key = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
             local zero = key ~= '' and string.sub(ARGV[i], 1, 1) == '+' and '0' or ''
             local message = id .. string.format(' %x %s%d ', math.floor((now + delay) / 1000), zero, #key) .. key .. ARGV[i + 3]
-            if delay == 0 then
+            if delay == 0 and not KEYS[2] then
               if redis.call('RPUSH', base .. ':f:' .. priority, message) == 1 then redis.call('ZADD', base .. ':p', 0, priority) end
             else
               redis.call('HSET', base .. ':m', id, message)
-              redis.call('ZADD', base .. ':d', now + delay, priority .. string.format('%016.0f', added) .. ':0')
+              redis.call('ZADD', base .. (delay > 0 and ':d' or ':r'), delay > 0 and now + delay or 0, priority .. string.format('%016.0f', added) .. ':0')
             end
             isDue = isDue or delay < 1000
             if key ~= '' then redis.call('HSET', base .. ':k', key, id) end
@@ -98,7 +101,7 @@ final class RedisScript
         LUA;
 
     /** sha1() of PUSH, which would be a tenth of what a web request that pushes executes. If it is wrong, each push sends the script. */
-    public const PUSH_HASH = 'c303dbb7657ff3931392d35fb67fe82c3be5efc0';
+    public const PUSH_HASH = 'ce102fc120c12e122cb1bcd9c5d0ce360781fda8';
 
     /** The same, where the key of a message may be that of one whose claim has ended. */
     public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 use Larder\Driver\Redis\ErrorReply;
+use Larder\Driver\Redis\Eviction;
 use Larder\Driver\Redis\RedisConnection;
 use Larder\System\Failure;
 
@@ -33,6 +34,12 @@ final class RedisTransport implements Transport
 
     private readonly RedisConnection $connection;
 
+    /** What follows the queue's name in those of its keys, but for its lists and rates. */
+    private const KEYS = [':p', ':r', ':d', ':c', ':x', ':e', ':m', ':k', ':s', ':wake'];
+
+    /** Messages of one push to a single endpoint, which takes 3,999 arguments. */
+    private const PUSHED = 990;
+
     /** @var array<string, string> script to its name for the server */
     private array $hashes = [RedisScript::PUSH => RedisScript::PUSH_HASH];
 
@@ -42,6 +49,7 @@ final class RedisTransport implements Transport
     /**
      * @param \Closure(float, bool): RedisConnection $connect gives one that waits so many seconds for an answer; whether PHP keeps it
      * @param float                             $timeout of a call, in seconds
+     * @param bool                              $isSingle whether it is a single endpoint, which wants the keys of scripts declared
      */
     public function __construct(
         private readonly \Closure $connect,
@@ -50,6 +58,7 @@ final class RedisTransport implements Transport
         private readonly int $limit,
         private readonly Retry $retry,
         bool $isKept = false,
+        private readonly bool $isSingle = false,
     ) {
         $this->connection = $connect($timeout, $isKept);
         $this->base = "larder:queue:{{$queue}}";
@@ -57,13 +66,16 @@ final class RedisTransport implements Transport
 
     public function push(array $messages): array
     {
+        if ($this->isSingle && \count($messages) > self::PUSHED) {
+            throw new QueueFailure('A single endpoint takes at most ' . self::PUSHED . ' messages in one step. Push fewer at once; nothing was done.');
+        }
         $arguments = [(string) $this->limit, (string) $this->retry->most, self::PROMOTED];
         $script = RedisScript::PUSH;
         foreach ($messages as $message) {
             $script = $message['key'] === null ? $script : RedisScript::PUSH_KEYED;
             \array_push($arguments, ...self::arguments($message));
         }
-        $reply = $this->run($script, $arguments);
+        $reply = $this->keep($script, $arguments);
         if (\is_int($reply)) {
             throw QueueFull::holding($this->queue, $reply, $this->limit);
         }
@@ -73,7 +85,7 @@ final class RedisTransport implements Transport
 
     public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
     {
-        $reply = $this->run(RedisScript::PUSH_FOR_TIME, [
+        $reply = $this->keep(RedisScript::PUSH_FOR_TIME, [
             (string) $this->limit, (string) $this->retry->most, self::PROMOTED, ...($message === null ? [] : self::arguments($message)), $schedule, (string) $time, (string) $since,
         ]);
         if (\is_int($reply)) {
@@ -88,7 +100,7 @@ final class RedisTransport implements Transport
         $reply = $this->run(RedisScript::CLAIM, [
             (string) $most, (string) $visibility, \bin2hex(\random_bytes(8)), (string) $this->retry->most, self::PROMOTED,
             (string) ($rate->messages ?? 0), (string) ($rate->window ?? 0), ...\array_column($acknowledged, 1),
-        ]);
+        ], ':h:' . ($rate->window ?? 0));
         if (!\is_array($reply)) {
             return [];
         }
@@ -266,10 +278,31 @@ final class RedisTransport implements Transport
     }
 
     /** @param list<string> $arguments */
-    private function run(string $script, array $arguments): mixed
+    private function keep(string $script, array $arguments): mixed
     {
-        return $this->send(['EVALSHA', $this->hashes[$script] ??= \sha1($script), '1', $this->base, ...$arguments])
-            ?? $this->send(['EVAL', $script, '1', $this->base, ...$arguments]);
+        if ($this->isSingle) {
+            try {
+                $this->connection->look(Eviction::OF_LASTING);
+            } catch (Failure $failure) {
+                throw new QueueFailure($failure->getMessage() . '; nothing was done.', 0, $failure);
+            }
+        }
+
+        return $this->run($script, $arguments);
+    }
+
+    /**
+     * @param list<string> $arguments
+     * @param string       ...$more   as KEYS
+     */
+    private function run(string $script, array $arguments, string ...$more): mixed
+    {
+        $rest = $this->isSingle
+            ? [(string) (1 + \count(self::KEYS) + \count($more)), $this->base, ...\array_map(fn(string $key): string => $this->base . $key, [...self::KEYS, ...\array_values($more)]), ...$arguments]
+            : ['1', $this->base, ...$arguments];
+
+        return $this->send(['EVALSHA', $this->hashes[$script] ??= \sha1($script), ...$rest])
+            ?? $this->send(['EVAL', $script, ...$rest]);
     }
 
     /**

@@ -95,13 +95,14 @@ final class RedisEngine implements Engine
 
         LUA;
 
-    /** KEYS: the key's hash. ARGV: what stands in the name of a list before and after the state's name. */
+    /** KEYS: the key's hash, the list of each state. ARGV: the states' names. What has come since they were read stays. */
     private const FORGET = <<<'LUA'
-        for _, state in ipairs(redis.call('HKEYS', KEYS[1])) do
-            if string.sub(state, 1, 1) == 's' then redis.call('DEL', ARGV[1] .. state .. ARGV[2]) end
-        end
-        return redis.call('DEL', KEYS[1])
+        redis.call('DEL', unpack(KEYS, 2))
+        return redis.call('HDEL', KEYS[1], unpack(ARGV))
         LUA;
+
+    /** States in one call. */
+    private const STEP = 500;
 
     public function __construct(private readonly Shards $shards) {}
 
@@ -122,6 +123,10 @@ final class RedisEngine implements Engine
     public function forget(string $key): void
     {
         $tag = Shards::tag($key);
-        $this->shards->script($tag, self::FORGET, [self::PREFIX . "$tag:$key"], self::PREFIX, "$tag:$key");
+        $states = $this->shards->call($tag, ['HKEYS', self::PREFIX . "$tag:$key"]);
+        foreach (\array_chunk(\array_filter(\is_array($states) ? $states : [], \is_string(...)), self::STEP) as $some) {
+            $lists = \array_map(static fn(string $state): string => self::PREFIX . "$state$tag:$key", $some);
+            $this->shards->script($tag, self::FORGET, [self::PREFIX . "$tag:$key", ...$lists], ...$some);
+        }
     }
 }

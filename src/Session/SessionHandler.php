@@ -48,7 +48,7 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     private function __construct(private readonly Engine $engine, private readonly float $wait, private readonly ?float $ttl) {}
 
     /**
-     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…,
+     * @param string|array<string, mixed> $source a DSN (sqlite:///directory, redis://…, redis+sentinel://…, redis+cluster://…, redis+single://…,
      *                                            predis://…), or an array with "dsn" and options: `ttl` (seconds that a session
      *                                            lives after its last use; session.gc_maxlifetime), `wait` (seconds that a request
      *                                            waits for another one with the same session; 30), `lock` (false: sessions are not

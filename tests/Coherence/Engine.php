@@ -8,6 +8,7 @@ use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisCluster;
 use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\StrictEndpoint;
 use Larder\Tests\Support\Wait;
 
 /** The truth tier of the experiment: a directory, a Redis or a Memcached, and how it can suffer. */
@@ -16,7 +17,7 @@ final class Engine
     public const NAMES = ['sqlite', 'redis', 'memcached'];
 
     /** `small` ones evict anything, `full` ones refuse what is new. */
-    public const ALL = [...self::NAMES, 'file', 'predis', 'redis-small', 'redis-full', 'memcached-small', 'sentinel', 'cluster'];
+    public const ALL = [...self::NAMES, 'file', 'predis', 'redis-small', 'redis-full', 'memcached-small', 'sentinel', 'cluster', 'single'];
 
     /** What a Redis needs for its log, and a little more. */
     private const FEW = '2500kb';
@@ -25,6 +26,10 @@ final class Engine
     private ?MemcachedServer $memcached = null;
     private ?RedisSentinels $sentinels = null;
     private ?RedisCluster $cluster = null;
+    private ?StrictEndpoint $single = null;
+
+    /** @var list<RedisServer> behind the single endpoint: the one that it leads to, and the one that takes over */
+    private array $behind = [];
     private ?string $snapshot = null;
     private bool $isMounted = false;
     private ?RedisServer $paused = null;
@@ -40,6 +45,10 @@ final class Engine
             $this->sentinels = new RedisSentinels(['min-replicas-to-write' => '1', 'min-replicas-max-lag' => '1']);
         } elseif ($name === 'cluster') {
             $this->cluster = new RedisCluster(replicas: true);
+        } elseif ($name === 'single') {
+            $this->behind = [StrictEndpoint::server(), StrictEndpoint::server()];
+            $this->single = new StrictEndpoint($this->behind[0]);
+            $this->single->forget(20);
         } elseif (\str_contains($name, 'redis')) {
             $this->redis = new RedisServer(save: true, config: match ($name) {
                 'redis-small' => ['maxmemory' => self::FEW, 'maxmemory-policy' => 'allkeys-random'],
@@ -55,7 +64,7 @@ final class Engine
     {
         return match ($name) {
             'redis', 'redis-small', 'redis-full' => \extension_loaded('redis') && RedisServer::program() !== null,
-            'predis', 'sentinel', 'cluster' => RedisServer::program() !== null,
+            'predis', 'sentinel', 'cluster', 'single' => RedisServer::program() !== null,
             'memcached', 'memcached-small' => \extension_loaded('memcached') && MemcachedServer::installed(),
             'file' => true,
             default => \extension_loaded('pdo_sqlite'),
@@ -67,6 +76,7 @@ final class Engine
         return match (true) {
             $this->sentinels !== null => $this->sentinels->dsn('timeout=1'),
             $this->cluster !== null => $this->cluster->dsn('timeout=1'),
+            $this->single !== null => $this->single->dsn('timeout=3'),
             $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
             default => $this->name . '://' . $this->place(),
@@ -100,6 +110,7 @@ final class Engine
             $this->memcached !== null => ['without its data'],
             $this->sentinels !== null => ['fail-over', 'killed'],
             $this->cluster !== null => ['fail-over', 'killed', 'moved'],
+            $this->single !== null => ['by an older one', 'by an empty one'],
             default => [],
         };
     }
@@ -142,7 +153,7 @@ final class Engine
         $this->memcached?->resume();
         $paused = $this->paused;
         $this->paused = null;
-        $paused === null || $incidents->overlap(function () use ($paused): bool {
+        $paused === null || $this->single !== null ? $paused?->resume() : $incidents->overlap(function () use ($paused): bool {
             $paused->resume();
             $this->settle() || throw new \RuntimeException('The servers do not agree on a primary.');
 
@@ -152,7 +163,7 @@ final class Engine
 
     public function isServer(): bool
     {
-        return $this->redis !== null || $this->memcached !== null || $this->sentinels !== null || $this->cluster !== null;
+        return $this->redis !== null || $this->memcached !== null || $this->sentinels !== null || $this->cluster !== null || $this->single !== null;
     }
 
     /** Keeps what it holds now, for a restart from an old snapshot. */
@@ -161,6 +172,9 @@ final class Engine
         if ($this->redis !== null) {
             $this->redis->command('SAVE');
             $this->snapshot = (string) \file_get_contents($this->redis->dir . '/dump.rdb');
+        } elseif ($this->single !== null) {
+            // As a replica that has got no more than this, when it takes over.
+            StrictEndpoint::copy(...$this->behind);
         }
     }
 
@@ -168,6 +182,10 @@ final class Engine
     {
         if ($this->sentinels !== null || $this->cluster !== null) {
             $this->failOver($how);
+        } elseif ($this->single !== null) {
+            $this->behind = \array_reverse($this->behind);
+            $how === 'by an empty one' && $this->behind[0]->command('FLUSHALL');
+            $this->single->lead($this->behind[0]);
         } elseif ($this->redis === null) {
             $this->memcached?->restart();
         } elseif ($how === 'from an old snapshot' && $this->snapshot !== null) {
@@ -185,6 +203,7 @@ final class Engine
         $this->memcached?->end();
         $this->sentinels?->stop();
         $this->cluster?->stop();
+        \array_map(static fn(RedisServer $server) => $server->kill(), $this->behind);
         if ($this->isMounted) {
             \exec('umount -l ' . \escapeshellarg($this->place()));
             $this->isMounted = false;
@@ -199,7 +218,7 @@ final class Engine
     private function primary(?RedisServer $silent = null): ?RedisServer
     {
         try {
-            return $this->sentinels?->primary($silent) ?? $this->cluster?->owner('larder', $silent);
+            return $this->behind[0] ?? $this->sentinels?->primary($silent) ?? $this->cluster?->owner('larder', $silent);
         } catch (\Exception) {
             // There is none now.
             return null;

@@ -120,7 +120,7 @@ final class KeepingDoorsTest extends TestCase
                 \symlink('/dev/null', "$path/$file");
             }
             self::assertSame($failure, self::thrown(static fn(): mixed => $use($open("sqlite://$path"))), "use $i, over a link");
-            foreach (['redis', 'predis', 'redis+sentinel', 'redis+cluster'] as $scheme) {
+            foreach (['redis', 'predis', 'redis+sentinel', 'redis+cluster', 'redis+single'] as $scheme) {
                 $away = "$scheme://127.0.0.1:1" . ($scheme === 'redis+sentinel' ? '/mymaster' : '');
                 self::assertSame($failure, self::thrown(static fn(): mixed => $use($open($away))), "use $i, $scheme");
             }

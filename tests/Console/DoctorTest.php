@@ -16,6 +16,7 @@ use Larder\Console\Doctor\Timing;
 use Larder\Lab\Service\Place;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\StrictEndpoint;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -177,6 +178,20 @@ final class DoctorTest extends TestCase
             self::assertSame('fail', $findings['truth tier']['level']);
             self::assertStringContainsString('nobody.sock', $findings['truth tier']['text']);
         }
+    }
+
+    public function testItNamesAnEndpointThatHidesItsServers(): void
+    {
+        RedisServer::demand();
+        $behind = StrictEndpoint::server(['maxmemory-policy' => 'volatile-lru']);
+        $single = new StrictEndpoint($behind);
+        [, $findings] = $this->doctor($single->dsn());
+        self::assertSame('ok', $findings['endpoint']['level']);
+        self::assertStringStartsWith('it hides the servers behind it (volatile-lru);', $findings['endpoint']['text']);
+        self::assertSame([], $single->refused());
+        [, $findings] = $this->doctor("redis://127.0.0.1:$single->port");
+        self::assertSame('warn', $findings['endpoint']['level']);
+        self::assertStringContainsString('redis+single://', $findings['endpoint']['fix']);
     }
 
     /** The lines themselves: RedisUserTest and the tests of each door show that they are enough, and the least. */

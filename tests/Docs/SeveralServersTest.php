@@ -14,6 +14,7 @@ use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisCluster;
 use Larder\Tests\Support\RedisSentinels;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\StrictEndpoint;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
@@ -74,12 +75,15 @@ final class SeveralServersTest extends TestCase
         $server = new RedisServer();
         $sentinels = new RedisSentinels();
         $cluster = new RedisCluster();
+        $behind = StrictEndpoint::server();
+        $single = new StrictEndpoint($behind);
         try {
             $code = $this->blocks()[1];
             foreach ([
                 '~redis://[\d.:]+~' => "redis://127.0.0.1:$server->port",
                 '~redis\+sentinel://[\d.:,]+/mymaster~' => \rtrim($sentinels->dsn(), '?'),
                 '~redis\+cluster://[\d.:,]+~' => \rtrim($cluster->dsn(), '?'),
+                '~redis\+single://[\w.:]+~' => $single->dsn(),
             ] as $written => $real) {
                 $code = (string) \preg_replace($written, $real, $code, -1, $count);
                 self::assertSame(1, $count, $written);
@@ -90,6 +94,7 @@ final class SeveralServersTest extends TestCase
                 $cache->refresh();
                 self::assertSame($i, $cache->get('k'));
             }
+            self::assertSame([], $single->refused());
         } finally {
             $sentinels->stop();
             $cluster->stop();
@@ -138,10 +143,10 @@ final class SeveralServersTest extends TestCase
     /** @return list<mixed> the caches that the page opens */
     private static function opened(string $code): array
     {
-        $one = $watched = $cluster = null;
+        $one = $watched = $cluster = $single = null;
         eval($code);
 
-        return [$one, $watched, $cluster];
+        return [$one, $watched, $cluster, $single];
     }
 
     /** @return list<string> */

@@ -11,6 +11,7 @@ use Larder\Driver\Redis\RedisConnection;
 use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 use Larder\Store\Redis\RedisStore;
+use Larder\Store\Redis\Watermark;
 use Larder\System\Failure;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\TestCase;
@@ -49,10 +50,13 @@ abstract class RedisFixture extends TestCase
         unset($this->server);
     }
 
-    /** @param class-string<RedisConnection> $connection */
-    protected function store(string $connection, ?Endpoint $endpoint = null, string $prefix = 'larder'): RedisStore
+    /**
+     * @param class-string<RedisConnection> $connection
+     * @param ?string                       $mark       the file of a watermark
+     */
+    protected function store(string $connection, ?Endpoint $endpoint = null, string $prefix = 'larder', ?string $mark = null): RedisStore
     {
-        return new RedisStore(new $connection($endpoint ?? $this->server->socketEndpoint()), $prefix);
+        return new RedisStore(new $connection($endpoint ?? $this->server->socketEndpoint()), $prefix, mark: $mark === null ? null : new Watermark($mark, 2.0));
     }
 
     protected static function put(RedisStore $store, string $key, ?string $body, string $writer = self::A): ChangeResult

@@ -32,8 +32,18 @@ final class RedisServers
             return;
         }
         $nodes = new RedisNodes($place);
-        yield from self::table($nodes->all(), $dsn->servers !== []);
+        if ($dsn->isSingle()) {
+            // No line for a server: another one may answer the next call.
+            $policy = ($nodes->all()[0] ?? null)?->says('maxmemory_policy') ?? '';
+            yield Finding::ok('endpoint', 'it hides the servers behind it' . ($policy === '' ? '' : " ($policy)") . '; what they lose is noticed by the next request of a web server that has seen it');
+
+            return;
+        }
         $answering = \array_values(\array_filter($nodes->all(), static fn(RedisNode $node): bool => $node->failure === ''));
+        yield from self::table($nodes->all(), $dsn->servers !== []);
+        if (isset($answering[0]) && $answering[0]->info !== [] && $answering[0]->says('run_id') === '') {
+            yield Finding::warn('endpoint', 'it hides which server answers, as a proxy or a serverless endpoint does', 'Write ' . ($dsn->isTls() ? 'rediss' : 'redis') . '+single:// in the DSN, see docs/several-servers.md.');
+        }
         yield from self::replication($nodes, $answering, $dsn);
         yield from self::memory($nodes->primaries());
         yield from self::machines($answering);

@@ -59,7 +59,7 @@ final class RedisUser
     {
         $commands = [...self::ALL, ...self::COMMANDS[$door]];
         $dsn->db === 0 || $commands[] = 'select';
-        $dsn->hasSlots() && \array_push($commands, 'cluster|keyslot', 'cluster|slots');
+        $dsn->hasSlots() && !$dsn->isSingle() && \array_push($commands, 'cluster|keyslot', 'cluster|slots');
         \sort($commands);
         $keys = self::KEYS[$door] ?? [($dsn->hasSlots() ? '{' . $prefix . '}' : $prefix) . ':*'];
 

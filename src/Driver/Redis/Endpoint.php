@@ -27,6 +27,7 @@ final class Endpoint
      * @param float   $timeout  seconds, above zero, for a call, connecting included: see RedisConnection::begin()
      * @param ?\Closure(): mixed $credentials asked for [user or null, password] or a password at each connection; null: $user and $password
      * @param bool    $persists whether a server is refused that loses what it acknowledged when it restarts
+     * @param bool    $isSingle whether it is a single endpoint, which hides the servers behind it and wants each key of a script declared
      * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(
@@ -42,6 +43,7 @@ final class Endpoint
         public readonly bool $isKept = false,
         private readonly ?\Closure $credentials = null,
         public readonly bool $persists = false,
+        public readonly bool $isSingle = false,
     ) {
         $this->password = \is_string($password) ? new \SensitiveParameterValue($password) : $password;
     }
@@ -53,7 +55,7 @@ final class Endpoint
      */
     public function at(string $host, int $port, ?float $timeout = null): self
     {
-        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials, $this->persists);
+        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials, $this->persists, $this->isSingle);
     }
 
     /** The same with other credentials, outside of any database. */

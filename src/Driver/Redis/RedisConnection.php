@@ -283,7 +283,7 @@ abstract class RedisConnection
     /**
      * Runs a script that keeps something, in one round trip, and sends it where the server does not know it.
      *
-     * @param string                  $look      Eviction's, which comes before it where a look is due
+     * @param Eviction::OF_*          $look      which comes before it where a look is due
      * @param non-empty-list<string>  $keys
      * @param list<string>            $arguments
      * @param ?non-empty-list<string> $command   which does the same where no look is due; null: there is none
@@ -292,9 +292,12 @@ abstract class RedisConnection
      */
     final public function keep(string $look, string $script, array $keys, #[\SensitiveParameter] array $arguments, ?array $command = null): mixed
     {
+        if ($this->endpoint->isSingle) {
+            $this->look($look);
+        }
         $number = $this->ready();
         $now = (int) \hrtime(true);
-        $isDue = $number !== $this->looked || $now - $this->lookedAt >= Eviction::PAUSE;
+        $isDue = $number !== $this->looked || ($now - $this->lookedAt >= Eviction::PAUSE && !$this->endpoint->isSingle);
         if (!$isDue && $command !== null) {
             return $this->call([$command])[0];
         }
@@ -305,6 +308,26 @@ abstract class RedisConnection
         }
 
         return $reply;
+    }
+
+    /**
+     * Looks whether a single endpoint evicts, where a look is due, for a script that keeps something there.
+     *
+     * @param Eviction::OF_* $look
+     *
+     * @throws Failure it does
+     */
+    final public function look(string $look): void
+    {
+        if ($this->ready() === $this->looked && (int) \hrtime(true) - $this->lookedAt < Eviction::PAUSE) {
+            return;
+        }
+        $refusal = Eviction::refusal($look, $this->info('memory'));
+        if ($refusal !== null) {
+            throw $this->refusal($refusal);
+        }
+        $this->looked = $this->number;
+        $this->lookedAt = (int) \hrtime(true);
     }
 
     /**
@@ -444,6 +467,9 @@ abstract class RedisConnection
             $error = \explode(', with args', $error)[0];
             $kind = \str_contains($error, 'SENTINEL') ? 'sentinel' : 'unknown';
         }
+        if ($this->endpoint->db !== 0 && \preg_match('/\bSELECT\b|DB index is out of range/', $error) === 1) {
+            $kind = 'database';
+        }
         if (\str_contains($error, 'The user executing the script can\'t') || \str_contains($error, 'ACL failure in script')) {
             // Redis 7 says ERR, not NOPERM, of what a script may not do.
             $kind = 'NOPERM';
@@ -451,12 +477,13 @@ abstract class RedisConnection
         $advice = match ($kind) {
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'unknown' => '; remove its rename-command from the server\'s configuration',
+            'database' => '; it has one database only, 0, as a cluster and what stands before one have: leave the number out of the DSN',
             'sentinel' => '; this is no sentinel, name the port where one listens (usually 26379)',
             'NOPERM' => '; the ACL user lacks a right: larder doctor prints the ACL SETUSER line with all that are needed',
             'READONLY' => '; this is a replica, name the primary instead',
             'MISCONF' => '; the server cannot save to its disk',
             'ASK', 'TRYAGAIN' => '; the slot is just being moved',
-            'MOVED', 'CLUSTERDOWN', 'CROSSSLOT' => '; this is a node of a cluster, write redis+cluster://',
+            'MOVED', 'CLUSTERDOWN', 'CROSSSLOT' => '; this is a node of a cluster, write redis+cluster://, or redis+single:// for an endpoint that hides its nodes',
             default => '',
         };
 

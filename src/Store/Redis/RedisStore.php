@@ -31,6 +31,9 @@ use Larder\System\Failure;
  * A server that was set back without a restart has another replication id, which the journal's readers compare. A process
  * that has seen a journal's end, by itself or in an older near tier, finds a lower end, another nonce at that position, or
  * an older epoch: it then begins a new epoch.
+ *
+ * A single endpoint hides its run id, and its connections outlive the servers behind it. There each web server keeps such an end
+ * in its Watermark, for all of its processes.
  */
 final class RedisStore implements ReadsOne
 {
@@ -65,12 +68,16 @@ final class RedisStore implements ReadsOne
     /** Records that Script::OPEN may read along; more of them are worth a round trip of MGET. */
     private const MANY = 1000;
 
+    /** Keys of records in one command to a single endpoint, which takes 1,000 in all. */
+    private const DECLARED = 990;
+
     /** Bytes from which a body is sent past Lua, as a key of its own, which costs two more commands. */
     private const LARGE = 1000;
 
     /**
      * Nanoseconds after which a read that finds a new end compares the journal with the end that was seen before. No server
-     * is set back, and then outgrows that end, in so short a time.
+     * is set back, and then outgrows that end, in so short a time. Behind a single endpoint another one may have done so for
+     * others already.
      */
     private const COMPARED = 250_000;
 
@@ -120,12 +127,15 @@ final class RedisStore implements ReadsOne
     private string $told = '';
     /** True: former epochs have left keys. */
     private bool $unswept = false;
+    /** The id of $mark. */
+    private string $id = '';
 
     /**
      * @param string $prefix   any bytes; distinguishes several caches on one server
      * @param bool   $confirms whether a primary that has lost its replicas (min-replicas-to-write) counts as down
+     * @param ?Watermark $mark of a single endpoint, which hides its run id and wants all keys of a script declared
      */
-    public function __construct(private readonly RedisConnection $connection, private readonly string $prefix, private readonly bool $confirms = false)
+    public function __construct(private readonly RedisConnection $connection, private readonly string $prefix, private readonly bool $confirms = false, private readonly ?Watermark $mark = null)
     {
         $this->head = $prefix . ':head';
     }
@@ -159,6 +169,9 @@ final class RedisStore implements ReadsOne
      */
     private function snapshot(array $keys): Snapshot
     {
+        if ($this->mark !== null && \count($keys) > self::DECLARED) {
+            return $this->parts($keys);
+        }
         $beside = null;
         for ($attempt = 0; ($values = $this->fetch($keys)) === null; ++$attempt) {
             if ($attempt === self::ATTEMPTS) {
@@ -200,6 +213,31 @@ final class RedisStore implements ReadsOne
         return new Snapshot($this->told = $this->epoch, $this->seen[0], $records, $names);
     }
 
+    /**
+     * Reads more than a single endpoint takes at once. Whatever is read later is at least as new as the snapshot says.
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @throws Failure
+     */
+    private function parts(array $keys): Snapshot
+    {
+        for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
+            $chunks = \array_chunk($keys, self::DECLARED);
+            $whole = $this->snapshot(\array_shift($chunks));
+            foreach ($chunks as $some) {
+                $part = $this->snapshot($some);
+                if ($part->epoch !== $whole->epoch) {
+                    continue 2;
+                }
+                $whole->records += $part->records;
+            }
+
+            return $whole;
+        }
+        throw $this->failure('its data are replaced again and again');
+    }
+
     public function readOne(string $key): array|Snapshot
     {
         // What others have moved, and a connection that is not ready, is read()'s.
@@ -223,16 +261,23 @@ final class RedisStore implements ReadsOne
     public function write(array $changes): array
     {
         $this->connection->primary?->change();
-        if (\count($changes) === 1) {
+        if (\count($changes) === 1 && ($this->mark === null || \count($changes[0]->guards) < self::DECLARED - 1)) {
             $outcome = $this->put($changes[0]);
 
             return $outcome === null ? $this->apply($changes) : [$outcome];
         }
         $outcomes = $some = [];
+        $declared = 0;
         foreach ($changes as $change) {
-            if ($some !== [] && ($change->writer !== $some[0]->writer || \count($some) === self::BATCH)) {
+            $more = $this->mark === null ? 0 : \count($change->guards) + 2;
+            if ($more > self::DECLARED) {
+                throw $this->failure('an entry has more tags than a single endpoint takes keys in one command; give it fewer than ' . self::DECLARED);
+            }
+            $declared += $more;
+            if ($some !== [] && ($change->writer !== $some[0]->writer || \count($some) === self::BATCH || $declared > self::DECLARED)) {
                 $outcomes[] = $this->apply($some);
                 $some = [];
+                $declared = $more;
             }
             $some[] = $change;
         }
@@ -302,8 +347,8 @@ final class RedisStore implements ReadsOne
         // Only older ones: a newer epoch may have begun since the head was read.
         $old = \array_values(\array_filter($this->own($names), fn(string $name): bool => \substr($name, \strlen($this->prefix) + 1, 16) < \substr($head, 0, 16)));
         $commands = [$cursor === '0' ? ['DEL', $sweep] : ['SET', $sweep, $cursor]];
-        if ($old !== []) {
-            $commands[] = ['UNLINK', ...$old];
+        foreach (\array_chunk($old, self::DECLARED) as $some) {
+            $commands[] = ['UNLINK', ...$some];
         }
         $this->connection->run($commands);
 
@@ -320,7 +365,7 @@ final class RedisStore implements ReadsOne
      */
     private function own(array $names): array
     {
-        return \array_values(\array_filter($names, fn(string $name): bool => \preg_match('/^[0-9a-f]{16}:([ij]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1));
+        return \array_values(\array_filter($names, fn(string $name): bool => \preg_match('/^[0-9a-f]{16}:([ijw]$|[rt]:)/', \substr($name, \strlen($this->prefix) + 1)) === 1));
     }
 
     /** In no order. Yields every key that exists all the while, at least once (the documentation of SCAN). */
@@ -357,7 +402,7 @@ final class RedisStore implements ReadsOne
         } while ($cursor !== '0');
     }
 
-    /** Estimates from a sample if the database has more than a thousand keys. */
+    /** Estimates from a sample if the database has more than a thousand keys. A single endpoint may not tell more than a record's length. */
     public function stats(): array
     {
         $this->connection->begin();
@@ -366,7 +411,7 @@ final class RedisStore implements ReadsOne
         [$cursor, $names] = $this->connection->page($page);
         $own = \array_values(\array_filter($names, fn(string $name): bool => \str_starts_with($name, $this->base)));
         $weighed = \array_slice($own, 0, self::WEIGHED);
-        $sizes = $weighed === [] ? [] : $this->connection->run(\array_map(static fn(string $name): array => ['MEMORY', 'USAGE', $name], $weighed), \count($weighed));
+        $sizes = $weighed === [] ? [] : $this->connection->run(\array_map(fn(string $name): array => $this->mark === null ? ['MEMORY', 'USAGE', $name] : ['STRLEN', $name], $weighed), \count($weighed));
         $entries = $cursor === '0' || $names === [] || !\is_int($all) ? \count($own) : (int) \round($all * \count($own) / \count($names));
         $bytes = $weighed === [] ? 0 : \array_sum(\array_filter($sizes, \is_int(...))) / \count($weighed) * $entries;
         try {
@@ -392,8 +437,7 @@ final class RedisStore implements ReadsOne
     public function erase(): void
     {
         foreach ($this->scan(self::quote($this->prefix) . ':' . \str_repeat('?', 16) . ':*') as $names) {
-            $own = $this->own($names);
-            if ($own !== []) {
+            foreach (\array_chunk($this->own($names), self::DECLARED) as $own) {
                 $this->connection->run([['UNLINK', ...$own]]);
             }
         }
@@ -448,7 +492,7 @@ final class RedisStore implements ReadsOne
         if (!\str_starts_with($head, $seen)) {
             $last = (int) \substr($head, 17, 16);
             $lost = !\str_starts_with($head, $this->epoch . ' ') || $last <= $end;
-            if (!$lost && $end > 0 && $now - $this->compared > self::COMPARED) {
+            if (!$lost && $end > 0 && ($now - $this->compared > self::COMPARED || $this->mark !== null)) {
                 $entry ??= $this->connection->run([$this->seeking($end)])[0];
                 $lost = \substr(self::change(\is_array($entry) ? $entry[0] ?? null : null), Script::HEADER, 12) !== \substr($seen, 34);
             }
@@ -528,6 +572,9 @@ final class RedisStore implements ReadsOne
         if ($guards !== '') {
             $command[] = $guards;
         }
+        if ($this->mark !== null) {
+            $command = $this->declare($command, [$change], $isLarge ? [['SET', $underWay]] : []);
+        }
         try {
             if ($isLarge) {
                 $this->connection->begin();
@@ -536,7 +583,7 @@ final class RedisStore implements ReadsOne
                 }
                 $reply = $this->evaluate(Script::WRITE, $command, [['SET', $underWay, self::ROOM . $body, 'PX', self::UNDER_WAY]]);
             } else {
-                $reply = $this->connection->ask($command, $this->connectionNumber);
+                $reply = $this->connection->ask($command, $this->connectionNumber) ?? $this->connection->run([self::whole(Script::WRITE, $command)])[0];
             }
         } catch (Refused) {
             return ChangeResult::refused();
@@ -547,12 +594,13 @@ final class RedisStore implements ReadsOne
             $at = isset($reply[16]) ? \substr($reply, 0, 16) : $reply;
             $position = (int) $at;
             $this->seen = [$position, "$epoch $at-$nonce"];
+            $this->mark?->made($epoch, "$at-$nonce");
 
             return isset($reply[16])
                 ? new ChangeResult(true, $position, \substr($reply, 48, 12), (int) \substr($reply, 16, 16), isset($reply[16 + Script::HEADER]) ? $reply[60] : '')
                 : new ChangeResult(true, $position);
         }
-        if ($reply === false || $reply === null) {
+        if ($reply === false) {
             return null;
         }
 
@@ -610,6 +658,9 @@ final class RedisStore implements ReadsOne
             if ($asked === []) {
                 break;
             }
+            if ($this->mark !== null) {
+                $command = $this->declare($command, $changes, $bodies);
+            }
             try {
                 if ($bodies !== [] && \count($asked) > 1) {
                     // With several changes it must be known which were made, even if a body is refused.
@@ -625,7 +676,7 @@ final class RedisStore implements ReadsOne
                     }
                     $reply = $this->evaluate(Script::WRITE, $command, $bodies);
                 } elseif ($reply === null) {
-                    $reply = $this->evaluate(Script::WRITE, $command);
+                    $reply = $this->connection->run([self::whole(Script::WRITE, $command)])[0];
                 }
             } catch (Moved) {
                 // Nothing was done.
@@ -699,6 +750,29 @@ final class RedisStore implements ReadsOne
         }
     }
 
+    /**
+     * A call of Script::WRITE with all keys that it may touch.
+     *
+     * @param non-empty-list<string>       $command
+     * @param non-empty-list<Change>       $changes
+     * @param list<non-empty-list<string>> $bodies  commands for bodies past Lua
+     *
+     * @return non-empty-list<string>
+     */
+    private function declare(array $command, array $changes, array $bodies): array
+    {
+        $names = $this->names;
+        $keys = ["{$names}j", "{$names}i", "{$names}w", ...\array_column($bodies, 1)];
+        foreach ($changes as $change) {
+            foreach ([$change->key, ...\array_keys($change->guards)] as $key) {
+                $keys[] = $this->base . $key;
+            }
+        }
+        $keys = \array_unique($keys);
+
+        return ['EVALSHA', $command[1], (string) (\count($keys) + 1), $this->head, ...$keys, $command[4] . $this->id, ...\array_slice($command, 5)];
+    }
+
     /** A limit, as Script::WRITE takes it. */
     private static function limit(int $limit): string
     {
@@ -738,7 +812,9 @@ final class RedisStore implements ReadsOne
             }
         }
         if ($end > $this->seen[0]) {
-            $this->seen = [$end, $this->epoch . ' ' . \str_pad((string) $end, 16, '0', \STR_PAD_LEFT) . '-' . $nonce];
+            $at = \str_pad((string) $end, 16, '0', \STR_PAD_LEFT) . '-' . $nonce;
+            $this->seen = [$end, "$this->epoch $at"];
+            $this->mark?->made($this->epoch, $at);
         }
 
         return $outcomes;
@@ -768,15 +844,11 @@ final class RedisStore implements ReadsOne
     {
         $number = $this->connection->ready();
         $anew = $number !== $this->connectionNumber;
-        $seen = $this->seen[1];
         $chance = \bin2hex(\random_bytes(17));
-        $command = [
-            'EVALSHA', Script::OPEN_HASH, '2', $this->head, "$this->prefix:sweep", $this->prefix, \substr($chance, 0, 5) . ($this->confirms ? '1' : ''),
-            $anew ? $this->ask() : $this->ids, $this->epoch, \substr($seen, 17), $epoch, (string) $position, $token, ...$keys,
-        ];
         $sent = $this->uptime();
+        $mark = $this->mark?->read();
         try {
-            $reply = $this->evaluate(Script::OPEN, $command);
+            $reply = $this->opening($chance, $anew, $mark, $epoch, $position, $token, $keys);
         } catch (Failure $failure) {
             if (!$failure instanceof Moved && ($anew || $failure instanceof ErrorReply)) {
                 throw $failure;
@@ -785,7 +857,7 @@ final class RedisStore implements ReadsOne
             $number = $this->connection->ready();
             $anew = true;
             $sent = $this->uptime();
-            $reply = $this->evaluate(Script::OPEN, [...\array_slice($command, 0, 7), $this->ask(), ...\array_slice($command, 8)]);
+            $reply = $this->opening($chance, $anew, $mark, $epoch, $position, $token, $keys);
         }
         if (!\is_array($reply) || !\is_string($found = $reply[0] ?? null) || !\is_string($end = $reply[1] ?? null) || !\is_int($time = $reply[5] ?? null)) {
             throw $this->failure('a script was answered by something else');
@@ -797,6 +869,10 @@ final class RedisStore implements ReadsOne
             $this->base = $this->names . 'r:';
         }
         $this->seen = [(int) $end, "$found $end"];
+        if ($this->mark !== null && $mark !== null) {
+            $this->id = $mark[0];
+            [$found, $end] === [$mark[1], $mark[2]] || $this->mark->found($found, $end, $mark[1]);
+        }
         $this->connection->primary?->settle();
         $this->ids = \is_string($reply[6] ?? null) ? $reply[6] : '';
         $this->compared = $this->connection->used;
@@ -813,10 +889,57 @@ final class RedisStore implements ReadsOne
         return $reply;
     }
 
+    /**
+     * Runs Script::OPEN.
+     *
+     * @param ?array{string, string, string, int} $mark of Watermark::read()
+     * @param list<string>                        $keys
+     */
+    private function opening(string $chance, bool $anew, ?array $mark, string $epoch, int $position, string $token, array $keys): mixed
+    {
+        $rest = [$this->epoch, \substr($this->seen[1], 17), $epoch, (string) $position, $token, ...$keys];
+        if ($mark === null) {
+            return $this->evaluate(Script::OPEN, [
+                'EVALSHA', Script::OPEN_HASH, '2', $this->head, "$this->prefix:sweep", $this->prefix, \substr($chance, 0, 5) . ($this->confirms ? '1' : ''),
+                $anew ? $this->ask() : $this->ids, ...$rest,
+            ]);
+        }
+        $expected = \max($this->epoch, $mark[1]);
+        for ($attempt = 0; $attempt < self::ATTEMPTS; ++$attempt) {
+            $new = self::after($chance, $expected, $this->epoch, $epoch, $mark[1]);
+            $names = ["$this->prefix:$new:i", "$this->prefix:$new:w"];
+            if ($expected !== '') {
+                $base = "$this->prefix:$expected:";
+                \array_push($names, "{$base}j", "{$base}w", ...\array_map(static fn(string $key): string => "{$base}r:$key", $keys));
+            }
+            $reply = $this->evaluate(Script::OPEN, [
+                'EVALSHA', Script::OPEN_HASH, (string) (\count($names) + 2), $this->head, "$this->prefix:sweep", ...$names,
+                $this->prefix, $new, "!$expected $mark[1] $mark[2] $mark[3] $mark[0]", ...$rest,
+            ]);
+            if (!\is_string($reply)) {
+                return $reply;
+            }
+            $expected = $reply;
+        }
+        throw $this->failure('its data are replaced again and again');
+    }
+
+    /** The name of a new epoch, newer than these, as far as they are names of this world. */
+    private static function after(string $chance, string ...$epochs): string
+    {
+        $now = $start = (int) (\microtime(true) * 1000);
+        foreach ($epochs as $epoch) {
+            $begun = \preg_match('/^[0-9a-f]{16}$/D', $epoch) === 1 ? (int) \hexdec(\substr($epoch, 0, 11)) : 0;
+            $start = $begun < $now + 86_400_000 ? \max($start, $begun + 1) : $start;
+        }
+
+        return \sprintf('%011x', $start) . \substr($chance, 0, 5);
+    }
+
     /** Whether a read may go on elsewhere: where another server may take this one's place, a closed connection is no more than that. */
     private function mayHaveMoved(Failure $failure): bool
     {
-        return $failure instanceof Moved || ($this->connection->primary !== null && !$failure instanceof ErrorReply);
+        return $failure instanceof Moved || (($this->connection->primary ?? $this->mark) !== null && !$failure instanceof ErrorReply);
     }
 
     /** What Script::OPEN takes in the place of the server's ids, over a new connection. */
@@ -855,7 +978,19 @@ final class RedisStore implements ReadsOne
         $before[] = $command;
         $reply = $this->connection->run($before, $attempts)[$attempts];
 
-        return $reply ?? $this->connection->run([['EVAL', $script, ...\array_slice($command, 2)]])[0];
+        return $reply ?? $this->connection->run([self::whole($script, $command)])[0];
+    }
+
+    /**
+     * The same call with the script's text.
+     *
+     * @param non-empty-list<string> $command EVALSHA
+     *
+     * @return non-empty-list<string>
+     */
+    private static function whole(string $script, array $command): array
+    {
+        return ['EVAL', $script, ...\array_slice($command, 2)];
     }
 
     private function failure(string $what): Failure

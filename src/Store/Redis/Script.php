@@ -22,6 +22,8 @@ namespace Larder\Store\Redis;
  *                   record is one look-up, however busy the journal is. The index is complete after a position that its
  *                   member '' has: the newest change that it has forgotten, the newest forgotten one by any other writer,
  *                   and the first one's writer, since a writer's own changes do not count against it
+ *   <p>:<e>:w       behind a single endpoint, a hash: the id of a web server's Watermark to the last position that it has found or
+ *                   made; "<epoch> <id>" to that in a former epoch
  *   <p>:<e>:t:<id>  a body under way: HEADER bytes to be filled in, then the body. Lua hashes every byte of every
  *                   string that it gets or makes, 1.7 ns a byte on a machine where SET needs 0.1. So a large body is sent
  *                   past Lua, and the script fills in the header and renames the key.
@@ -55,6 +57,9 @@ final class Script
      * '': they are hidden), the epoch and the end with its nonce that this
      * store has seen, the epoch and the position of which the changes are wanted, an end with its nonce that was there then
      * or '', keys of records...
+     * Behind a single endpoint more KEYS follow: all that the script will touch in an epoch that is expected, and in a new
+     * one. Then the new epoch is the second of ARGV, and the third is '!', the expected epoch, and the Watermark's epoch, end,
+     * milliseconds and id. If it finds another epoch, it does nothing and gives that.
      * Gives: epoch, end with its nonce, 1 if something is left to sweep, 1 if the list is complete, the list, the
      * server's milliseconds, its ids, records... unless they are large together, which is for MGET.
      */
@@ -70,6 +75,9 @@ final class Script
           epoch, n, nonce, run, data = string.match(head, '^(%x+) (%d+)%-(%x+) %d+ %d+ (%w*)%.(%w*) 3$')
           n = tonumber(n)
         end
+        local declared, mark, markEnd, markSince, server = string.match(ARGV[3], '^!(%x*) (%x*) (%S*) (%d+) (%x+)$')
+        -- The keys of another epoch were not declared.
+        if declared and epoch and epoch ~= declared then return epoch end
         local time = redis.call('TIME')
         local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
         local lost, unsure = not epoch, false
@@ -101,6 +109,20 @@ final class Script
         compare(ARGV[4], ARGV[5])
         compare(ARGV[6], ARGV[8])
         if epoch == ARGV[6] and tonumber(ARGV[7]) > n then lost = true end
+        local notes = declared and epoch and redis.call('HGETALL', ARGV[1] .. ':' .. epoch .. ':w') or {}
+        if declared then
+          unsure = false
+          compare(mark, markEnd)
+          -- The journal has forgotten that end, or is of another epoch, which may have begun before the end was made elsewhere.
+          -- What once had it has noted so.
+          if unsure or epoch and mark ~= epoch and begun(epoch) < tonumber(markSince) then
+            local name, noted = mark == epoch and server or mark .. ' ' .. server, ''
+            for i = 1, #notes, 2 do
+              if notes[i] == name then noted = notes[i + 1] end
+            end
+            if noted < string.sub(markEnd, 1, 16) then lost = true end
+          end
+        end
 
         local function info(section)
           local text = redis.pcall('INFO', section)
@@ -123,8 +145,18 @@ final class Script
         if hereRun ~= '' and hereRun ~= run then lost = true end
         if lost then
           local start = math.max(now, begun(epoch or '') + 1, begun(ARGV[4]) + 1, begun(ARGV[6]) + 1)
-          epoch = string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. string.sub(ARGV[2], 1, 5)
+          local former = epoch
+          epoch = declared and ARGV[2] or string.format('%05x%06x', math.floor(start / 16777216), start % 16777216) .. string.sub(ARGV[2], 1, 5)
           n, nonce = 0, '000000000000'
+          -- It knows what the one before it had, and those that ended within the last hour.
+          for i = 1, #notes, 2 do
+            local isOlder = string.find(notes[i], ' ', 1, true)
+            if not isOlder or begun(former) > now - 3600000 then
+              redis.pcall('HSET', ARGV[1] .. ':' .. epoch .. ':w', isOlder and notes[i] or former .. ' ' .. notes[i], notes[i + 1])
+            end
+          end
+          -- And what this web server knew, for its other processes that have just found the loss too.
+          if declared and mark ~= '' then redis.pcall('HSET', ARGV[1] .. ':' .. epoch .. ':w', mark .. ' ' .. server, string.sub(markEnd, 1, 16)) end
           redis.call('DEL', KEYS[1])
           redis.call('SET', KEYS[1], string.format('%s %016d-%s %016d %016d ', epoch, n, nonce, n, n) .. hereRun .. '.' .. hereData .. ' 3')
           redis.call('SET', KEYS[2], '0')
@@ -132,6 +164,8 @@ final class Script
           redis.call('HSET', ARGV[1] .. ':' .. epoch .. ':i', '', string.rep('0', 32) .. string.rep('-', 48))
         end
         local base = ARGV[1] .. ':' .. epoch .. ':'
+        -- A full server may refuse it.
+        if declared then redis.pcall('HSET', base .. 'w', server, string.format('%016d', n)) end
         local complete, list = 0, {}
         if epoch == ARGV[6] then
           local from = tonumber(ARGV[7])
@@ -143,17 +177,17 @@ final class Script
           end
         end
         local reply = {epoch, string.format('%016d-', n) .. nonce, redis.call('EXISTS', KEYS[2]), complete, list, now, hereRun .. '.' .. hereData}
-        local size = 0
-        for i = 9, #ARGV do size = size + redis.call('STRLEN', base .. 'r:' .. ARGV[i]) end
+        local size, last = 0, declared and lost and 8 or #ARGV
+        for i = 9, last do size = size + redis.call('STRLEN', base .. 'r:' .. ARGV[i]) end
         if size < 131072 then
           -- Beside them the markers of their tags, so that nobody need ask again: name and record in turn. Where tags lie in
           -- a body, Codec\Entry says; a signature (Codec\Signer) has 17 bytes.
           local beside, seen = {}, {}
-          for i = 9, #ARGV do
+          for i = 9, last do
             local r = redis.call('GET', base .. 'r:' .. ARGV[i])
             reply[i - 1] = r
             local at = r and string.find(string.sub(r, 46, 46), '[bs]') and 63 or 46
-            if r and string.sub(r, at, at) == 'w' then
+            if r and not declared and string.sub(r, at, at) == 'w' then
               local high, low = string.byte(r, at + 33, at + 34)
               at = at + 35
               for tag = 1, math.min(low and high * 256 + low or 0, 1000) do
@@ -181,8 +215,8 @@ final class Script
      * Each argument costs the server as much as a third of a command, and so does each text that Lua makes. So a change comes
      * as one string, of which most parts have their place, and the parts that are stored together lie together.
      *
-     * KEYS: head. ARGV: how the head begins if nobody has moved the end that this store has seen (46 bytes), then the next end
-     * with its nonce (29); how the names of the epoch's keys begin; then for each change:
+     * KEYS: head; behind a single endpoint journal, index, <p>:<e>:w and all records and bodies too. ARGV: how the head begins if nobody has moved the end that this store has seen (46 bytes), then the next end
+     * with its nonce (29) and, behind a single endpoint, the Watermark's id; how the names of the epoch's keys begin; then for each change:
      *   '-', or 'b' for a set that compares nothing, or 's'trict or 'u'nlogged; for a call of one change that may go
      *   the short way 'F' in the place of '-', and 'B' of 'b'; '-' for a removal or '1' for a body or '2' for a key that has the body; number of guards (two bytes);
      *   '+' for milliseconds to live or '=' for the millisecond of its end or ' ' for neither; limit (16; LIMITLESS);
@@ -244,6 +278,7 @@ final class Script
                 return ''
               end
               call('HSET', index, key, header)
+              if KEYS[4] then call('HSET', KEYS[4], sub(meta, 76), n) end
               if place == 45 then
                 call('DEL', record)
               elseif place == 50 then
@@ -413,6 +448,7 @@ final class Script
             end
           end
           if fields then call('HSET', index, unpack(fields)) else call('HSET', index, todo[1], todo[3]) end
+          if KEYS[4] then call('HSET', KEYS[4], sub(meta, 76), format('%016d', n)) end
           -- The index was lost: all that it has now came later.
           if floor == false then call('HSET', index, '', format('%016d%016d', begun, begun) .. string.rep('-', 48)) end
           -- Every 256 changes the index forgets those that are older than the last 10,000, and the journal those before them.
@@ -471,6 +507,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = '1fdf2c881db615f8d1b86c0de5ac2a068fa274df';
-    public const WRITE_HASH = 'd3d353abcda3aeb6f2a0b9ad2df4c2ce18a0b5d4';
+    public const OPEN_HASH = '3824abd03fae939aeb577721d2de9425ab9ebdbd';
+    public const WRITE_HASH = 'd7a4b01bc5ef6be3230022e473e953b69119fd4b';
 }
