@@ -112,7 +112,7 @@ final class QueueCommandsTest extends TestCase
         foreach (['foo' => '".', 'zmq' => '".', 'apc' => '".'] as $scheme => $before) {
             $wrong = $this->larder(['queue:status', 'mail', "--dsn=$scheme://x"]);
             self::assertSame(2, $wrong->status);
-            self::assertStringContainsString("$before Known schemes: sqlite, redis, rediss, predis, predis+tls, redis+cluster, rediss+cluster, redis+sentinel, rediss+sentinel.", $wrong->errors);
+            self::assertStringContainsString("$before Known schemes: sqlite, redis, rediss, predis, predis+tls, redis+cluster, rediss+cluster, redis+single, rediss+single, redis+sentinel, rediss+sentinel.", $wrong->errors);
         }
         \file_put_contents($this->root->path . '/queue/queue-mail.db', \str_repeat('no database ', 1_000));
         foreach (['-wal', '-shm'] as $more) {

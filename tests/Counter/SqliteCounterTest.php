@@ -53,7 +53,7 @@ final class SqliteCounterTest extends SqliteCounterCase
         yield 'memory' => ['memory://', 'may forget'];
         yield 'segment' => ['segment://', 'may forget'];
         yield 'file' => ['file:///var/x', 'may forget'];
-        yield 'an unknown scheme' => ['array://', 'Known schemes: sqlite, redis, rediss, predis, predis+tls, redis+cluster, rediss+cluster, redis+sentinel, rediss+sentinel.'];
+        yield 'an unknown scheme' => ['array://', 'Known schemes: sqlite, redis, rediss, predis, predis+tls, redis+cluster, rediss+cluster, redis+single, rediss+single, redis+sentinel, rediss+sentinel.'];
         yield 'an unknown option' => ['sqlite:///var/x?combined=1', 'Unknown option "combined"'];
         yield 'no flag' => ['sqlite:///var/x?combine=maybe', 'must be true or false'];
         yield 'no level' => ['sqlite:///var/x?synchronous=off', 'normal, full'];

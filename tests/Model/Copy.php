@@ -15,6 +15,7 @@ final class Copy
 {
     /** Class to the one in Inside/ that takes its place. */
     private const DOUBLES = [
+        'System\Coroutine' => 'NoCoroutine',
         'System\ProcessId' => 'Owner',
         'System\LockHolders' => 'Holders',
         'Driver\Memcached\Batch' => 'Batch',
