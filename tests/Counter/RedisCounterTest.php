@@ -6,6 +6,8 @@ namespace Larder\Tests\Counter;
 
 use Larder\Counter;
 use Larder\Counter\CounterFailure;
+use Larder\Counter\RedisEngine;
+use Larder\Driver\Redis\Eviction;
 use Larder\Tests\Support\RedisServer;
 
 class RedisCounterTest extends CounterContract
@@ -25,6 +27,12 @@ class RedisCounterTest extends CounterContract
     protected function dsn(): string
     {
         return static::SCHEME . '://' . $this->server->socket;
+    }
+
+    // Seen to fail with another script.
+    public function testTheHashIsThatOfTheScript(): void
+    {
+        self::assertSame(\sha1(Eviction::OF_LASTING . RedisEngine::ADD), RedisEngine::HASH);
     }
 
     public function testAServerThatIsDownIsSaid(): void
