@@ -327,6 +327,7 @@ final class SqliteStore implements ReadsPosition
             $positions[$i] = $floors[$sort];
         }
 
+        /** @var non-empty-list<int> */
         return $positions;
     }
 
@@ -481,19 +482,21 @@ final class SqliteStore implements ReadsPosition
 
     public function tidy(): void
     {
-        if (!$this->written && ($this->used === [] || $this->files->size() + $this->files->logSize() <= $this->budget >> 1)) {
-            // As long as no eviction is near, reads need not be marked (see Sweeper).
-            $this->used = [];
-
-            return;
-        }
         try {
             $this->writing === null || $this->writing->waiting === [] || $this->commit([]);
+            $sweeps = $this->written && \mt_rand(1, Sweeper::RARELY) === 1;
+            if (!$sweeps && (($this->used === [] && !$this->written) || $this->isSpacious())) {
+                // As long as no eviction is near, reads need not be marked, and one writer in RARELY tidies for all (see Sweeper).
+                $this->used = [];
+                $this->written = false;
+
+                return;
+            }
             $database = $this->ready();
             if ($database->counter->tryLock()) {
                 $finished = false;
                 try {
-                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $this->writing->dead ?? 0);
+                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $sweeps, $this->writing->dead ?? 0);
                     $finished = true;
                 } finally {
                     $finished || $database->rollBack();
@@ -505,6 +508,14 @@ final class SqliteStore implements ReadsPosition
         } catch (Failure|\PDOException) {
             // The next read or write reports the error.
         }
+    }
+
+    /** Whether no eviction is near, and the write-ahead log is as short as it should be. */
+    private function isSpacious(): bool
+    {
+        $log = $this->files->logSize();
+
+        return $log <= 2 * 4096 * Opening::logPages($this->budget) && $this->files->size() + $log <= $this->budget >> 1;
     }
 
     public function each(): iterable
