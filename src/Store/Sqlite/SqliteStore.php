@@ -510,12 +510,12 @@ final class SqliteStore implements ReadsPosition
         }
     }
 
-    /** Whether no eviction is near, and the write-ahead log is as short as it should be. */
+    /** Whether no eviction is near, and, after a write, the write-ahead log is as short as it should be. */
     private function isSpacious(): bool
     {
         $log = $this->files->logSize();
 
-        return $log <= 2 * 4096 * Opening::logPages($this->budget) && $this->files->size() + $log <= $this->budget >> 1;
+        return $this->files->size() + $log <= $this->budget >> 1 && (!$this->written || $log <= 2 * 4096 * Opening::logPages($this->budget));
     }
 
     public function each(): iterable
