@@ -17,6 +17,12 @@ final readonly class Settings
     /** Of a store's configuration: these are Laravel's. */
     private const LARAVELS = ['driver', 'store', 'name', 'prefix', 'events', 'locks', 'dsn'];
 
+    /**
+     * Seconds to wait for other processes that write to the same files. Callers of increment() and put(), the rate limiter among
+     * them, seldom look at the answer.
+     */
+    private const PATIENCE = 5.0;
+
     /** @param array<string, mixed> $options of Cache::open() */
     private function __construct(
         private string $storage,
@@ -65,7 +71,10 @@ final readonly class Settings
      */
     public function cache(): array
     {
-        return ['dsn' => $this->place($this->dsn, 'cache/larder')] + $this->options + ['cacheOnly' => true];
+        $dsn = $this->place($this->dsn, 'cache/larder');
+        $isOfFiles = \preg_match('~^(sqlite|file):(?!.*[?&]timeout=)~', $dsn) === 1;
+
+        return ['dsn' => $dsn] + $this->options + ($isOfFiles ? ['timeout' => self::PATIENCE] : []) + ['cacheOnly' => true];
     }
 
     /**

@@ -97,8 +97,6 @@ final class ProcessesTest extends TestCase
     /** @return list<string> what each of them prints */
     private static function together(Site $site, int $count, string $code): array
     {
-        // So many at once on a busy machine may hold each other up for longer than Larder waits before it goes on without its files.
-        $site->directory->write('config/larder.php', '<?php return ["options" => ["timeout" => 30]];');
         /** @var list<Process> $processes */
         $processes = [];
         for ($i = 0; $i < $count; ++$i) {

@@ -8,6 +8,7 @@ use Larder\Bridge\Laravel\LarderServiceProvider;
 use Larder\Bridge\Laravel\Opened;
 use Larder\Bridge\Laravel\Settings;
 use Larder\Cache;
+use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\Group;
 
@@ -19,6 +20,26 @@ final class SqliteStoreTest extends StoreRules
     {
         // Where a new application has it.
         return null;
+    }
+
+    // Seen to fail with Larder's own time-out.
+    public function testAWriteWaitsForAnotherProcess(): void
+    {
+        self::assertTrue($this->cache()->put('k', 'old', 600));
+        $code = <<<'PHP'
+            $database = new PDO("sqlite:$argv[1]");
+            $database->exec('BEGIN IMMEDIATE');
+            echo "ready\n";
+            fgets(STDIN);
+            usleep(700_000);
+            $database->exec('ROLLBACK');
+            PHP;
+        $other = Process::snippet($code, [$this->root->file('storage/framework/cache/larder/larder.db')]);
+        $other->expect('ready');
+        $other->write("go\n");
+        self::assertTrue($this->cache()->put('k', 'new', 600));
+        self::assertSame(1, $this->cache()->increment('hits'));
+        self::assertSame(0, $other->wait());
     }
 
     #[Group('long')]
