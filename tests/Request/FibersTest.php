@@ -376,7 +376,7 @@ final class FibersTest extends TestCase
         self::assertLessThanOrEqual(\in_array($loop, ['revolt', 'amp'], true) ? 1 : 8, $seen['most'], $output);
     }
 
-    #[Group('slow')]
+    #[Group('long')]
     #[DataProvider('longPlays')]
     public function testNoneOfTenThousandInterleavingsLeavesAnOldValue(string $loop, string $near, int $count): void
     {
