@@ -87,9 +87,9 @@ final class RequestKey
      */
     public static function variable(string $name): ?string
     {
-        $value = self::$given === null ? \getenv($name) : self::$given[$name] ?? null;
+        $value = self::raw($name);
 
-        return \is_string($value) && $value !== '' ? $value : null;
+        return $value === '' ? null : $value;
     }
 
     /** An empty one too: the application may see a difference between a field that is empty and one that is absent. */

@@ -74,7 +74,7 @@ final class Truth
         if ($uptime < $this->compared) {
             return $uptime + $this->ahead;
         }
-        $now = $this->watch === null ? $this->guard->call(static fn(Store $store): int => $store->now()) : $this->watch->now();
+        $now = $this->guard->call(static fn(Store $store): int => $store->now());
         if ($now === null) {
             return $this->compared === 0 ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
         }
@@ -177,21 +177,15 @@ final class Truth
         });
     }
 
-    /**
-     * See ReadsPosition::positions().
-     *
-     * @param non-empty-list<string> $keys
-     *
-     * @return ?non-empty-list<int>
-     */
-    public function positions(array $keys, string $epoch): ?array
+    /** See ReadsPosition::position(). */
+    public function position(string $key, string $epoch): ?int
     {
         if ($this->guard->until !== 0 || !$this->guard->engine() instanceof ReadsPosition) {
             return null;
         }
         $this->calls++;
 
-        return $this->guard->call(static fn(Store $store): ?array => $store instanceof ReadsPosition ? $store->positions($keys, $epoch) : null);
+        return $this->guard->call(static fn(Store $store): ?int => $store instanceof ReadsPosition ? $store->position($key, $epoch) : null);
     }
 
     /** Housekeeping at the end of a request that used the store. */

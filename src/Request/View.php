@@ -726,18 +726,21 @@ final class View
      */
     private function positionOf(string $marker, array $above): ?int
     {
-        $markers = [$marker, ...\array_reverse($above)];
-        $positions = $this->truth->positions($markers, $this->history->epoch);
-        if ($positions === null) {
-            return null;
+        $positions = [];
+        $epoch = $this->history->epoch;
+        foreach ([$marker, ...\array_reverse($above)] as $each) {
+            $position = $this->truth->position($each, $epoch);
+            if ($position === null) {
+                return null;
+            }
+            $positions[$each] = $position;
         }
-        $noted = null;
-        $highest = 0;
+        $noted = $highest = null;
         // The marker itself last. What this request could not move stays moved: see noteMarker().
-        for ($i = \count($markers) - 1; $i >= 0; $i--) {
+        foreach (\array_reverse($positions, true) as $each => $position) {
             // One that was removed counts as moved with the flush that covers it: the value that asks for it was read before that.
-            $highest = \max($positions[$i], $highest);
-            $noted = $this->noteMarker($markers[$i], $highest);
+            $highest = \max($position, (int) $highest);
+            $noted = $this->noteMarker((string) $each, $highest);
         }
 
         return $noted;

@@ -82,11 +82,11 @@ final class HookedStore implements ReadsPosition
         $this->inner instanceof ReadsPosition && $this->inner->beginView();
     }
 
-    public function positions(array $keys, string $epoch): ?array
+    public function position(string $key, string $epoch): ?int
     {
-        $this->call($this->before, 'position', $keys);
+        $this->call($this->before, 'position', [$key]);
 
-        return $this->inner instanceof ReadsPosition ? $this->inner->positions($keys, $epoch) : null;
+        return $this->inner instanceof ReadsPosition ? $this->inner->position($key, $epoch) : null;
     }
 
     public function write(array $changes): array

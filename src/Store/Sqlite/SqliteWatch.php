@@ -5,10 +5,9 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Store\Watch;
-use Larder\System\Clock;
 
 /**
- * Tells by one stat of the change counter whether anything has changed, and the time without a database.
+ * Tells by one stat of the change counter whether anything has changed.
  *
  * A request that finds all in near memory needs nothing else of this folder.
  */
@@ -27,11 +26,6 @@ final class SqliteWatch implements Watch
 
         // Modulo 4: see ChangeCounter.
         return ($size & 3) === 2 && $token === "$epoch:$size";
-    }
-
-    public function now(): int
-    {
-        return Clock::now();
     }
 
     /** A file's bytes, as PHP's stat cache has them, which the caller has cleared; -1: there is no such file. */
