@@ -139,7 +139,7 @@ abstract class RedisLocksRules extends LocksRules
     // Seen to fail: giveBack() that forgets a call after one look.
     public function testACallThatTheNetworkDeliversLateIsGivenBackToo(): void
     {
-        $locks = $this->open(['timeout' => 0.3]);
+        $locks = $this->open(['timeout' => 1.5]);
         $this->server()->stop();
         self::assertUnanswered(static fn() => $locks->acquire('k', 600));
         $this->server()->start();
@@ -173,7 +173,7 @@ abstract class RedisLocksRules extends LocksRules
     public function testAReleaseThatFailedIsMadeUpFor(): void
     {
         foreach (['k' => 'k', 'l' => 'another'] as $name => $next) {
-            $locks = $this->open(['timeout' => 0.3]);
+            $locks = $this->open(['timeout' => 1.5]);
             $lock = $locks->acquire($name, 600);
             self::assertNotNull($lock);
             $this->server()->stop();
@@ -190,7 +190,7 @@ abstract class RedisLocksRules extends LocksRules
     // Seen to fail: giveBack() by the owner's text alone.
     public function testWhatAnotherHoldsUnderTheSameOwnersTextIsNotGivenBack(): void
     {
-        $locks = $this->open(['timeout' => 0.3]);
+        $locks = $this->open(['timeout' => 1.5]);
         $old = $locks->acquireAs('l', 'chosen', 600);
         self::assertNotNull($old);
         $this->server()->stop();
@@ -208,7 +208,7 @@ abstract class RedisLocksRules extends LocksRules
     /** Locks whose server knows both forms of the script, with and without a look at what it evicts. */
     private function warm(): Locks
     {
-        $locks = $this->open(['timeout' => 0.3]);
+        $locks = $this->open(['timeout' => 1.5]);
         $locks->acquire('a');
         $locks->acquire('b');
 

@@ -147,7 +147,7 @@ abstract class RedisSessionRules extends SessionRules
     public function testAfterAFailedWriteARequestHasItsOwnSessionAtOnce(): void
     {
         $this->store('old');
-        $request = $this->request(['timeout' => 0.3]);
+        $request = $this->request(['timeout' => 1.5]);
         $request->read(self::ID);
         $this->server()->pause();
         $this->assertRefused(static fn() => $request->write(self::ID, 'lost'), 'edis');
@@ -174,7 +174,7 @@ abstract class RedisSessionRules extends SessionRules
     {
         $this->store('old');
         foreach (['next', 'destroy'] as $then) {
-            $request = $this->request(['timeout' => 0.3]);
+            $request = $this->request(['timeout' => 1.5]);
             foreach (['a', 'b'] as $id) {
                 // With and without a look at what the server evicts: it knows both scripts then.
                 $request->read($id);
@@ -195,7 +195,7 @@ abstract class RedisSessionRules extends SessionRules
     {
         foreach (['close', 'destroy'] as $call) {
             $this->store('old');
-            $request = $this->request(['timeout' => 0.3]);
+            $request = $this->request(['timeout' => 1.5]);
             $request->read(self::ID);
             $this->server()->stop();
             $this->assertRefused(static fn() => $call === 'close' ? $request->close() : $request->destroy(self::ID), 'edis');
@@ -211,7 +211,7 @@ abstract class RedisSessionRules extends SessionRules
     public function testAfterAFailedRenewalARequestReadsAnew(): void
     {
         $this->store('old');
-        $request = $this->request(['timeout' => 0.3]);
+        $request = $this->request(['timeout' => 1.5]);
         $request->read(self::ID);
         $this->server()->stop();
         $this->assertRefused(static fn() => $request->updateTimestamp(self::ID, 'old'), 'edis');
