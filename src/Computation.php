@@ -121,7 +121,7 @@ final class Computation
         $first = (new \ReflectionFunction($compute))->getParameters()[0] ?? null;
         $type = $first?->getType();
 
-        return self::isNamed($compute) || ($first !== null && !$first->isOptional() && ($type === null || (string) $type === 'mixed'));
+        return self::isOne($type) || ($first !== null && !$first->isOptional() && ($type === null || (string) $type === 'mixed'));
     }
 
     /**
@@ -131,7 +131,11 @@ final class Computation
      */
     public static function isNamed(\Closure $compute): bool
     {
-        $type = ((new \ReflectionFunction($compute))->getParameters()[0] ?? null)?->getType();
+        return self::isOne(((new \ReflectionFunction($compute))->getParameters()[0] ?? null)?->getType());
+    }
+
+    private static function isOne(?\ReflectionType $type): bool
+    {
         foreach ($type instanceof \ReflectionUnionType ? $type->getTypes() : [$type] as $each) {
             if ($each instanceof \ReflectionNamedType && \strcasecmp($each->getName(), self::class) === 0) {
                 return true;

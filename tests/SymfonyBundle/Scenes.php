@@ -94,32 +94,35 @@ final class Scenes
     /** @return list<mixed> what a process reads of what others change: before a reset of the services, and after */
     public static function reset(Application $application, string $dsn): array
     {
-        $pool = self::pool($application, 'cache.app');
-        $pool->save($pool->getItem('key')->set('old'));
-        $seen = [$pool->getItem('key')->get()];
-        $group = (new \ReflectionProperty(LarderAdapter::class, 'group'))->getValue($pool);
-        \assert(\is_string($group));
-        $other = new LarderAdapter(Cache::open($dsn), $group);
-        $other->save($other->getItem('key')->set('new'));
+        [$pool, $another, $seen] = self::changedByAnother($application, $dsn);
         $pool->saveDeferred($pool->getItem('deferred')->set('kept'));
         $seen[] = $pool->getItem('key')->get();
         self::service($application, 'services_resetter')->reset();
         $seen[] = $pool->getItem('key')->get();
-        $seen[] = (new LarderAdapter(Cache::open($dsn), $group))->getItem('deferred')->get();
+        $seen[] = $another()->getItem('deferred')->get();
 
         return $seen;
     }
 
-    /** @return list<mixed> what a worker of Messenger reads of what others change: before it gets a message, and then */
-    public static function message(Application $application, string $dsn): array
+    /** @return array{AdapterInterface, \Closure(): LarderAdapter, list<mixed>} the pool, another process's anew, and what the first has read before the other changed it */
+    private static function changedByAnother(Application $application, string $dsn): array
     {
         $pool = self::pool($application, 'cache.app');
         $pool->save($pool->getItem('key')->set('old'));
         $seen = [$pool->getItem('key')->get()];
         $group = (new \ReflectionProperty(LarderAdapter::class, 'group'))->getValue($pool);
         \assert(\is_string($group));
-        $other = new LarderAdapter(Cache::open($dsn), $group);
+        $another = static fn(): LarderAdapter => new LarderAdapter(Cache::open($dsn), $group);
+        $other = $another();
         $other->save($other->getItem('key')->set('new'));
+
+        return [$pool, $another, $seen];
+    }
+
+    /** @return list<mixed> what a worker of Messenger reads of what others change: before it gets a message, and then */
+    public static function message(Application $application, string $dsn): array
+    {
+        [$pool, , $seen] = self::changedByAnother($application, $dsn);
         $seen[] = $pool->getItem('key')->get();
         $events = self::service($application, 'event_dispatcher');
         \assert($events instanceof EventDispatcherInterface);
