@@ -22,6 +22,10 @@ final class Truth
     /** Milliseconds after which the store's clock is asked again. */
     public const COMPARED = 500;
 
+    /** Nanoseconds within which two clocks count as read at the same moment; and attempts to do so. */
+    private const TOGETHER = 1_000_000;
+    private const ATTEMPTS = 3;
+
     public int $hits = 0;
     public int $misses = 0;
     public int $writes = 0;
@@ -74,14 +78,33 @@ final class Truth
         if ($uptime < $this->compared) {
             return $uptime + $this->ahead;
         }
-        $now = $this->guard->call(static fn(Store $store): int => $store->now());
-        if ($now === null) {
+        $read = $this->guard->call(self::compare(...));
+        if ($read === null) {
             return $this->compared === 0 ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
         }
+        [$now, $uptime] = $read;
         $this->ahead = $now - $uptime;
         $this->compared = $uptime + $this->comparedEach;
 
         return $now;
+    }
+
+    /**
+     * Reads the store's clock and this machine's at the same moment: what comes between the two, while a store is opened or the
+     * process is stopped, would put this process's clock ahead or behind, and values would expire late.
+     *
+     * @return array{int, int} milliseconds
+     */
+    private static function compare(Store $store): array
+    {
+        $attempts = 0;
+        do {
+            $before = \hrtime(true);
+            $now = $store->now();
+            $after = \hrtime(true);
+        } while ($after - $before > self::TOGETHER && ++$attempts < self::ATTEMPTS);
+
+        return [$now, \intdiv($after, 1_000_000)];
     }
 
     /** Whether since() would answer that nothing has changed. Costs a few stats and makes no call; false: ask since(). */
