@@ -191,6 +191,17 @@ final class Dsn
     }
 
     /**
+     * The text of a DSN with further options.
+     *
+     * @param array<string, scalar> $options
+     */
+    public static function with(#[\SensitiveParameter] string $text, #[\SensitiveParameter] array $options): string
+    {
+        return $options === [] ? $text : $text . (\str_contains($text, '?') ? '&' : '?')
+            . \http_build_query(\array_map(static fn(mixed $value): mixed => \is_bool($value) ? (int) $value : $value, $options), '', '&', \PHP_QUERY_RFC3986);
+    }
+
+    /**
      * Checks that what the scheme needs is installed here.
      *
      * @throws InvalidConfiguration

@@ -296,6 +296,9 @@ namespace Illuminate\Console {
         /** @var ?string */
         protected $description;
 
+        /** @var \Symfony\Component\Console\Input\InputInterface */
+        protected $input;
+
         /** @var OutputStyle */
         protected $output;
 

@@ -7,6 +7,7 @@ namespace Larder\Bridge\Laravel;
 use Illuminate\Console\Command;
 use Larder\Config\InvalidConfiguration;
 use Larder\Console\Application;
+use Larder\Console\Support\PassesOn;
 use Larder\Request\InvalidKey;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Command\Command as Inner;
@@ -15,9 +16,12 @@ use Symfony\Component\Console\Input\ArrayInput;
 /** A command of bin/larder, as php artisan larder:…: with the application's cache where no --dsn is given. */
 final class LarderCommand extends Command
 {
+    use PassesOn;
+
     /** @param \Closure(): Settings $settings */
-    public function __construct(private readonly Inner $inner, private readonly \Closure $settings)
+    public function __construct(Inner $inner, private readonly \Closure $settings)
     {
+        $this->inner = $inner;
         $this->name = 'larder:' . $inner->getName();
         $this->description = $inner->getDescription();
         parent::__construct();
@@ -28,18 +32,11 @@ final class LarderCommand extends Command
     public function handle(): int
     {
         try {
-            $given = ['--dsn' => $this->option('dsn')];
-            if ($given['--dsn'] === null) {
+            $given = $this->given($this->input);
+            if (!isset($given['--dsn'])) {
                 $settings = ($this->settings)();
                 $given['--dsn'] = $settings->dsn();
-                $settings->prefix === '' || !$this->inner->getDefinition()->hasOption('group') || $given['--group'] = $settings->prefix;
-            }
-            foreach ($this->inner->getDefinition()->getOptions() as $name => $option) {
-                $value = $this->option($name);
-                $value === $option->getDefault() || $given["--$name"] = $value;
-            }
-            foreach ($this->inner->getDefinition()->getArguments() as $name => $_) {
-                $given[$name] = $this->argument($name);
+                $settings->prefix === '' || !$this->inner->getDefinition()->hasOption('group') || $given += ['--group' => $settings->prefix];
             }
 
             return $this->inner->run(new ArrayInput($given), $this->output);

@@ -107,9 +107,8 @@ final readonly class Settings
         \assert(\is_string($dsn));
         unset($source['dsn']);
         \is_array($source['classes'] ?? null) && $source['classes'] = \implode(',', \array_filter($source['classes'], \is_string(...))) ?: false;
-        $query = \http_build_query(\array_map(static fn(mixed $value): mixed => \is_bool($value) ? (int) $value : $value, \array_filter($source, \is_scalar(...))), '', '&', \PHP_QUERY_RFC3986);
 
-        return $dsn . (\str_contains($dsn, '?') ? '&' : '?') . $query;
+        return Dsn::with($dsn, \array_filter($source, \is_scalar(...)));
     }
 
     /**

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\SymfonyBundle\Console;
 
+use Larder\Config\Dsn;
+use Larder\Console\Support\PassesOn;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Input\ArrayInput;
 use Symfony\Component\Console\Input\InputInterface;
@@ -14,13 +16,15 @@ use Symfony\Component\Console\Output\OutputInterface;
 /** A command of bin/larder in bin/console: it works on the application's cache, or on a pool's part of it. */
 final class LarderCommand extends Command
 {
+    use PassesOn;
+
     /**
      * @param string                               $dsn     of the application's cache
      * @param array<string, scalar>                $options of it, beside those in the DSN
      * @param array<string, array{string, string}> $pools   DSN and group of each pool, by its name
      */
     public function __construct(
-        private readonly Command $inner,
+        Command $inner,
         #[\SensitiveParameter]
         private readonly string $dsn,
         #[\SensitiveParameter]
@@ -28,6 +32,7 @@ final class LarderCommand extends Command
         #[\SensitiveParameter]
         private readonly array $pools = [],
     ) {
+        $this->inner = $inner;
         parent::__construct('larder:' . $inner->getName());
     }
 
@@ -44,16 +49,7 @@ final class LarderCommand extends Command
 
     protected function execute(InputInterface $input, OutputInterface $output): int
     {
-        $parameters = [];
-        foreach ($this->inner->getDefinition()->getArguments() as $name => $_) {
-            $parameters[$name] = $input->getArgument($name);
-        }
-        foreach ($this->inner->getDefinition()->getOptions() as $name => $option) {
-            $value = $input->getOption($name);
-            if ($value !== $option->getDefault()) {
-                $parameters["--$name"] = $value;
-            }
-        }
+        $given = $this->given($input);
         $pool = $input->hasOption('pool') ? $input->getOption('pool') : null;
         if ($pool !== null) {
             if (!\is_string($pool) || !isset($this->pools[$pool])) {
@@ -63,25 +59,14 @@ final class LarderCommand extends Command
                 return self::INVALID;
             }
             [$dsn, $group] = $this->pools[$pool];
-            $parameters += ['--dsn' => $this->whole($dsn), '--group' => $group];
+            $given += ['--dsn' => $this->whole($dsn), '--group' => $group];
         }
 
-        return $this->inner->run(new ArrayInput($parameters + ['--dsn' => $this->whole($this->dsn)]), $output);
+        return $this->inner->run(new ArrayInput($given + ['--dsn' => $this->whole($this->dsn)]), $output);
     }
 
     private function whole(#[\SensitiveParameter] string $dsn): string
     {
-        return $dsn !== $this->dsn || $this->options === [] ? $dsn : $dsn . (\str_contains($dsn, '?') ? '&' : '?') . \http_build_query($this->options, '', '&', \PHP_QUERY_RFC3986);
-    }
-
-    /** @return array<mixed> */
-    public function getSubscribedSignals(): array
-    {
-        return $this->inner->getSubscribedSignals();
-    }
-
-    public function handleSignal(int $signal, int|false $previousExitCode = 0): int|false
-    {
-        return $this->inner->handleSignal($signal, $previousExitCode);
+        return $dsn !== $this->dsn ? $dsn : Dsn::with($dsn, $this->options);
     }
 }

@@ -73,6 +73,15 @@ final class ApplicationTest extends TestCase
         self::assertSame(2, $site->artisan('larder:why', 'k', '--dsn=nonsense')[0]);
     }
 
+    public function testASignalEndsACommandAsItEndsBinLarders(): void
+    {
+        $site = new Site();
+        $top = $site->start('', 'larder:top', '--json', '--interval=60');
+        self::assertStringStartsWith('{', (string) $top->line());
+        $top->signal(\SIGTERM);
+        self::assertSame(0, $top->wait());
+    }
+
     public function testItsConfigurationCanBePublished(): void
     {
         $site = new Site();
