@@ -47,6 +47,14 @@ final class Clock
         return \intdiv($now, 1_000_000) + self::$behind;
     }
 
+    /** Milliseconds by which hrtime() is behind now(); 0 on most machines. */
+    public static function behind(): int
+    {
+        self::now();
+
+        return self::$behind;
+    }
+
     /** Milliseconds of the wall clock, which anybody may set. */
     public static function wall(): int
     {

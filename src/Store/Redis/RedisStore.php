@@ -290,7 +290,7 @@ final class RedisStore implements ReadsOne
     {
         if ($this->ahead === null || !$this->isByClock) {
             $this->connection->begin();
-            if ($this->ahead === null || \abs(Clock::now() - $this->uptime()) > 1) {
+            if ($this->ahead === null || Clock::behind() !== 0) {
                 // This machine has slept, perhaps since the server told its time.
                 $this->isByClock = true;
                 $this->ahead = null;
