@@ -110,6 +110,14 @@ namespace Illuminate\Contracts\Foundation {
         public function configPath(string $path = ''): string;
 
         public function runningInConsole(): bool;
+
+        /**
+         * @template T of object
+         *
+         * @param class-string<T>  $abstract
+         * @param \Closure(T): T $closure
+         */
+        public function extend(string $abstract, \Closure $closure): void;
     }
 }
 
@@ -194,10 +202,31 @@ namespace Illuminate\Cache {
         /** @param list<string> $names */
         public function __construct(\Illuminate\Contracts\Cache\Store $store, array $names = []) {}
     }
+    class RateLimiter
+    {
+        /** @var Repository */
+        protected $cache;
+
+        /** @var array<string, \Closure> */
+        protected $limiters;
+
+        public function __construct(Repository $cache) {}
+
+        public function cleanRateLimiterKey(string $key): string {}
+
+        protected function secondsUntil(\DateTimeInterface|\DateInterval|int $delay): int {}
+
+        protected function availableAt(\DateTimeInterface|\DateInterval|int $delay = 0): int {}
+    }
     class Repository
     {
         /** @var \Illuminate\Contracts\Cache\Store */
         protected $store;
+
+        /** @return \Illuminate\Contracts\Cache\Store */
+        public function getStore() {}
+
+        public function add(string $key, mixed $value, \DateTimeInterface|\DateInterval|int|null $ttl = null): bool {}
 
         /** @var ?callable(string, string): mixed Laravel 13 has it. */
         protected static $unserializableClassHandler;

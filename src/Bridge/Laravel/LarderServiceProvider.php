@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Bridge\Laravel;
 
 use Illuminate\Cache\CacheManager;
+use Illuminate\Cache\RateLimiter;
 use Illuminate\Cache\Repository;
 use Illuminate\Console\Application as Artisan;
 use Illuminate\Contracts\Cache\CanFlushLocks;
@@ -66,6 +67,7 @@ final class LarderServiceProvider extends ServiceProvider
                 return $repository;
             });
         });
+        $this->app->extend(RateLimiter::class, static fn(RateLimiter $limiter): RateLimiter => LarderRateLimiter::over($limiter));
         $this->callAfterResolving('session', static function (SessionManager $manager): void {
             $manager->extend('larder', static function (Application $app): LarderSessions {
                 $minutes = $app->make('config')->get('session.lifetime');

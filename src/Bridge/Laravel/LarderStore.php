@@ -12,8 +12,8 @@ use Larder\Codec\NotStorable;
 /**
  * A group of Larder's cache as a store of Laravel's.
  *
- * Its increments and add() are atomic across processes and servers, so Laravel's rate limiter counts exactly. They are
- * entries of a cache nevertheless, which may be evicted; locks are not.
+ * Its increments and add() are atomic across processes and servers. They are entries of a cache nevertheless, which may be
+ * evicted; locks are not.
  *
  * As in all stores of Laravel's a null is no value. A value with an object whose class cache.serializable_classes does not
  * allow is not stored, and one that was stored is missing: no object is made of it, not even one that cannot be used.
@@ -108,6 +108,16 @@ class LarderStore extends TaggableStore implements LockProvider
     public function increment($key, $value = 1): int|false
     {
         return $this->count((string) $key, (int) $value);
+    }
+
+    /**
+     * As increment(), for the rate limiter: makes the counter in the same step, if there is none.
+     *
+     * @param int $seconds for which a new counter lives
+     */
+    public function hit(string $key, int $by, int $seconds): int|false
+    {
+        return $this->cache->increment($key, $by, 0, $seconds);
     }
 
     /**

@@ -36,12 +36,20 @@ final class ProcessesTest extends TestCase
         self::assertSame('.', \file_get_contents($site->directory->file('storage/calls')));
     }
 
-    public function testTheRateLimiterCountsExactly(): void
+    /** Where a window begins, Laravel's own loses hits. */
+    public function testTheRateLimiterCountsExactlyFromTheFirstHitOn(): void
     {
-        $said = self::together(new Site(), 8, '$hits = []; for ($i = 0; $i < 50; ++$i) { $hits[] = Illuminate\Support\Facades\RateLimiter::hit("k", 600); } echo json_encode($hits);');
-        $hits = \array_merge(...\array_map(static fn(string $text): array => (array) \json_decode($text, true), $said));
-        \sort($hits);
-        self::assertSame(\range(1, 400), $hits);
+        $said = self::together(new Site(), 8, '$hits = []; for ($i = 0; $i < 150; ++$i) { $hits[$i % 50][] = Illuminate\Support\Facades\RateLimiter::hit("k" . $i % 50, 600); } echo json_encode($hits);');
+        $windows = \array_fill(0, 50, []);
+        foreach ($said as $text) {
+            foreach ((array) \json_decode($text, true) as $window => $hits) {
+                \array_push($windows[$window], ...$hits);
+            }
+        }
+        foreach ($windows as $hits) {
+            \sort($hits);
+            self::assertSame(\range(1, 24), $hits);
+        }
     }
 
     /** For more: LARDER_CLIENTS=50. Each request goes through the HTTP kernel, with a session, and its writes meet those of all others. */
