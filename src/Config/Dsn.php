@@ -13,6 +13,7 @@ namespace Larder\Config;
  *     redis+single://[[user]:password@]host[:port]                   rediss+single:// for TLS: an endpoint that hides its servers
  *     redis+cluster://[[user]:password@]host[:port][,host[:port]...]                      rediss+cluster:// for TLS
  *     redis+sentinel://[[user]:password@]host[:port][,host[:port]...]/master[?db=1&sentinel_password=...]
+ *     each of these with TLS                                         [?cafile=/etc/ssl/own-authority.pem&peer_name=redis.internal]
  *     memcached://host[:port][,host[:port]...]                       memcached:///run/memcached.sock
  *     segment:///dev/shm/larder/segment[?bytes=64M]                  (without a file: the user's own)
  *     apcu://                            memory://
@@ -91,6 +92,10 @@ final class Dsn
     public string $master = '';
     public ?string $sentinelUser = null;
     public ?\SensitiveParameterValue $sentinelPassword = null;
+
+    /** Of TLS: the file with the certificates of the authorities ('': PHP's), and the name in the servers' ('': the host). */
+    public string $cafile = '';
+    public string $peerName = '';
 
     /** @var array<array-key, string> */
     public array $query = [];
@@ -187,7 +192,17 @@ final class Dsn
             return new self($scheme, servers: self::memcached($text, $rest), query: $query);
         }
 
-        return self::redis($text, $scheme, $rest, $query);
+        $dsn = self::redis($text, $scheme, $rest, \array_diff_key($query, ['cafile' => true, 'peer_name' => true]));
+        $dsn->cafile = $query['cafile'] ?? '';
+        $dsn->peerName = $query['peer_name'] ?? '';
+        if (!$dsn->isTls() && ($dsn->cafile !== '' || $dsn->peerName !== '')) {
+            throw InvalidConfiguration::malformed($text, "cafile and peer_name are for TLS, which $scheme:// does not use", 'write ' . ($scheme === 'predis' ? 'predis+tls' : 'rediss' . \substr($scheme, 5)) . ':// or leave them out');
+        }
+        if ($dsn->cafile !== '' && $dsn->cafile[0] !== '/') {
+            throw InvalidConfiguration::malformed($text, 'its cafile is no absolute path', 'write for example ?cafile=/etc/ssl/redis-ca.pem');
+        }
+
+        return $dsn;
     }
 
     /**

@@ -116,6 +116,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
             'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set(), remember() and group().',
             'password', 'auth', 'user', 'username' => ' Put user and password into the DSN: redis://user:password@host.',
             'sentinel_user', 'sentinel_password' => ' Put it into the query of the DSN: redis+sentinel://host/mymaster?sentinel_password=...',
+            'cafile', 'peer_name' => ' Put it into the query of the DSN: rediss://host?cafile=/etc/ssl/redis-ca.pem',
             'allowed_classes', 'serializable_classes' => ' Did you mean "classes"?',
             'host', 'port', 'path' => ' Put it into the DSN: redis://host:port, sqlite:///path.',
             default => self::didYouMean($name, $known),

@@ -135,6 +135,8 @@ final class StoreFactory
             credentials: $credentials,
             persists: $persists,
             isSingle: $dsn->isSingle(),
+            cafile: $dsn->cafile,
+            peerName: $dsn->peerName,
         );
         $primary = null;
         if ($dsn->servers !== []) {

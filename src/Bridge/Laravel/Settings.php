@@ -166,7 +166,7 @@ final readonly class Settings
         }
         // The cache's options are not theirs; these belong to the address.
         [$address, $query] = [...\explode('?', $this->dsn, 2), ''];
-        $query = \implode('&', \array_filter(\explode('&', $query), static fn(string $option): bool => \preg_match('/^(db|sentinel_user|sentinel_password)=/', $option) === 1));
+        $query = \implode('&', \array_filter(\explode('&', $query), static fn(string $option): bool => \preg_match('/^(db|sentinel_user|sentinel_password|cafile|peer_name)=/', $option) === 1));
 
         return ['dsn' => $query === '' ? $address : "$address?$query"] + \array_intersect_key($this->options, ['credentials' => true]);
     }

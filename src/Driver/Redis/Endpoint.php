@@ -23,11 +23,13 @@ final class Endpoint
     /**
      * @param ?string $socket   absolute path of a unix socket; host, port and tls are then not used
      * @param ?string $user     an ACL user (Redis 6); null: the password alone
-     * @param bool    $tls      use TLS; the server's certificate must be valid for $host (PHP's openssl.cafile names the authorities)
+     * @param bool    $tls      use TLS; the server's certificate must be valid for $peerName, by an authority in $cafile
      * @param float   $timeout  seconds, above zero, for a call, connecting included: see RedisConnection::begin()
      * @param ?\Closure(): mixed $credentials asked for [user or null, password] or a password at each connection; null: $user and $password
      * @param bool    $persists whether a server is refused that loses what it acknowledged when it restarts
      * @param bool    $isSingle whether it is a single endpoint, which hides the servers behind it and wants each key of a script declared
+     * @param string  $cafile   '': those that PHP trusts (its openssl.cafile)
+     * @param string  $peerName '': $host
      * @param bool    $isKept   whether PHP keeps the connection for its process's next request, where phpredis can
      */
     public function __construct(
@@ -44,6 +46,8 @@ final class Endpoint
         private readonly ?\Closure $credentials = null,
         public readonly bool $persists = false,
         public readonly bool $isSingle = false,
+        public readonly string $cafile = '',
+        public readonly string $peerName = '',
     ) {
         $this->password = \is_string($password) ? new \SensitiveParameterValue($password) : $password;
     }
@@ -55,13 +59,19 @@ final class Endpoint
      */
     public function at(string $host, int $port, ?float $timeout = null): self
     {
-        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials, $this->persists, $this->isSingle);
+        return new self($host, $port, null, $this->db, $this->user, $this->password, $this->tls, $timeout ?? $this->timeout, $this->isKept, $this->credentials, $this->persists, $this->isSingle, $this->cafile, $this->peerName);
     }
 
     /** The same with other credentials, outside of any database. */
     public function with(?string $user, ?\SensitiveParameterValue $password): self
     {
-        return new self($this->host, $this->port, $this->socket, 0, $user, $password, $this->tls, $this->timeout, false);
+        return new self($this->host, $this->port, $this->socket, 0, $user, $password, $this->tls, $this->timeout, cafile: $this->cafile, peerName: $this->peerName);
+    }
+
+    /** @return array<string, string> PHP's options of a TLS connection */
+    public function security(): array
+    {
+        return ['peer_name' => $this->peerName === '' ? $this->host : $this->peerName] + ($this->cafile === '' ? [] : ['cafile' => $this->cafile]);
     }
 
     /** For messages. */

@@ -67,12 +67,15 @@ final class PhpRedisConnection extends RedisConnection
         return $isFit;
     }
 
-    /** @return array{string, int, float, ?string, int, float} */
+    /** @return array{0: string, 1: int, 2: float, 3: ?string, 4: int, 5: float, 6?: array{stream: array<string, string>}} */
     private function address(?string $kept): array
     {
         $e = $this->endpoint;
 
-        return [$e->socket ?? ($e->tls ? 'tls://' : '') . $e->host, $e->socket === null ? $e->port : 0, $this->left(), $kept, 0, $e->timeout];
+        $address = [$e->socket ?? ($e->tls ? 'tls://' : '') . $e->host, $e->socket === null ? $e->port : 0, $this->left(), $kept, 0, $e->timeout];
+        $e->tls && $address[] = ['stream' => $e->security()];
+
+        return $address;
     }
 
     private function use(\Redis $redis): void

@@ -36,7 +36,7 @@ final class PredisConnection extends RedisConnection
             // Without it, the last packet of a command that takes several waits for the server's delayed
             // acknowledgement of those before it, up to 40 ms on Linux (RFC 896, RFC 1122 section 4.2.3.2).
             'tcp_nodelay' => true,
-            'ssl' => ['peer_name' => $e->host],
+            'ssl' => $e->security(),
         ]);
         $streams = new class ($e->timeout) extends StreamFactory {
             public ?PredisStream $made = null;

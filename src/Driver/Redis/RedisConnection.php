@@ -567,7 +567,7 @@ abstract class RedisConnection
             }
         } catch (\Throwable $e) {
             $this->close();
-            $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for this name?' : '');
+            $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for ' . $this->endpoint->security()['peer_name'] . '?' : '');
             throw $this->isFailure($e) ? $this->translate($what, $e) : $e;
         } finally {
             Quiet::end();

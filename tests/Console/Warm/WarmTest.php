@@ -7,6 +7,7 @@ namespace Larder\Tests\Console\Warm;
 use Larder\Console\Application;
 use Larder\Console\PageWarmCommand;
 use Larder\Tests\Config\Child;
+use Larder\Tests\Support\Certificate;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -298,7 +299,7 @@ final class WarmTest extends TestCase
 
     public function testItSpeaksTlsAndChecksTheCertificate(): void
     {
-        $certificate = $this->certificate('shop.example');
+        $certificate = $this->root->write('certificate.pem', Certificate::for('shop.example', $this->root));
         $this->site($certificate);
         $map = $this->root->write('map.txt', "https://shop.example/a\n");
         $command = [\dirname(__DIR__, 3) . '/bin/larder', 'page:warm', $map, "--connect=127.0.0.1:$this->port", '--json', "--dsn=$this->dsn"];
@@ -310,22 +311,5 @@ final class WarmTest extends TestCase
         $larder = Child::run([...\array_replace($command, [2 => $other]), '--tries=1'], ['SSL_CERT_FILE' => $certificate]);
         self::assertSame(Application::NOT_DONE, $larder->status);
         self::assertStringContainsString('no TLS: ', $larder->output);
-    }
-
-    /** @return string a file with a self-signed certificate and its key */
-    private function certificate(string $host): string
-    {
-        $configuration = $this->root->write('openssl.cnf', "[req]\ndistinguished_name = name\n[name]\n[own]\nsubjectAltName = DNS:$host\nbasicConstraints = CA:TRUE\n");
-        $settings = ['config' => $configuration, 'private_key_bits' => 2048, 'private_key_type' => \OPENSSL_KEYTYPE_RSA, 'x509_extensions' => 'own', 'digest_alg' => 'sha256'];
-        $key = \openssl_pkey_new($settings);
-        self::assertNotFalse($key);
-        $request = \openssl_csr_new(['commonName' => $host], $key, $settings);
-        self::assertInstanceOf(\OpenSSLCertificateSigningRequest::class, $request);
-        $certificate = \openssl_csr_sign($request, null, $key, 1, $settings);
-        self::assertNotFalse($certificate);
-        self::assertTrue(\openssl_x509_export($certificate, $text));
-        self::assertTrue(\openssl_pkey_export($key, $secret, null, $settings));
-
-        return $this->root->write('certificate.pem', $text . $secret);
     }
 }

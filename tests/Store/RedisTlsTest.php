@@ -1,0 +1,127 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Store;
+
+use Larder\Cache;
+use Larder\Counter;
+use Larder\Counter\CounterFailure;
+use Larder\Driver\Redis\Endpoint;
+use Larder\Lab\Service\Place;
+use Larder\Lab\Service\Program;
+use Larder\Tests\Support\Certificate;
+use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
+use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\TestCase;
+use Psr\Log\NullLogger;
+
+/** A server that speaks TLS, by a certificate for redis.internal, whose authority PHP does not know. */
+#[CoversClass(Endpoint::class)]
+final class RedisTlsTest extends TestCase
+{
+    private const NAME = 'redis.internal';
+
+    private TemporaryDirectory $directory;
+    private RedisServer $server;
+    private ?Program $sentinel = null;
+
+    private int $port;
+
+    private string $authority;
+
+    private static ?string $certificate = null;
+
+    /** @var array<string, string> the server's directives */
+    private array $tls;
+
+    protected function setUp(): void
+    {
+        RedisServer::demand();
+        $this->directory = new TemporaryDirectory('larder-tls');
+        $this->authority = $this->directory->write('ca.pem', self::$certificate ??= Certificate::for(self::NAME, $this->directory));
+        $this->port = Place::freePort();
+        $this->tls = ['tls-cert-file' => $this->authority, 'tls-key-file' => $this->authority, 'tls-ca-cert-file' => $this->authority, 'tls-auth-clients' => 'no'];
+        $this->server = new RedisServer(config: $this->tls + ['tls-port' => (string) $this->port, 'requirepass' => 'secret', 'cluster-enabled' => 'no']);
+    }
+
+    protected function tearDown(): void
+    {
+        $this->sentinel?->stop();
+    }
+
+    /** @return iterable<string, array{string}> */
+    public static function schemes(): iterable
+    {
+        foreach (['rediss', 'predis+tls', 'rediss+single', 'rediss+cluster', 'rediss+sentinel'] as $scheme) {
+            yield $scheme => [$scheme];
+        }
+    }
+
+    #[DataProvider('schemes')]
+    public function testWhoNamesAuthorityAndNameIsServed(string $scheme): void
+    {
+        $address = $this->address($scheme);
+        $dsn = "$address?cafile=$this->authority&peer_name=" . self::NAME . $this->further($scheme);
+        self::assertTrue(Cache::open(['dsn' => $dsn, 'timeout' => 2.0])->set('k', 'v'));
+        self::assertSame('v', Cache::open(['dsn' => $dsn, 'timeout' => 2.0])->get('k'));
+        self::assertSame(1, Counter::open($dsn, 'c')->add());
+    }
+
+    /** For another name, for the host where no name is given, and by an authority that PHP does not know. */
+    #[DataProvider('schemes')]
+    public function testACertificateThatIsNotValidIsRefused(string $scheme): void
+    {
+        $address = $this->address($scheme);
+        foreach (["cafile=$this->authority&peer_name=other.example" => 'other.example', "cafile=$this->authority" => '127.0.0.1', 'peer_name=' . self::NAME => self::NAME] as $query => $named) {
+            $dsn = "$address?$query" . $this->further($scheme);
+            self::assertFalse(Cache::open(['dsn' => $dsn, 'logger' => new NullLogger()])->set('k', 'v'));
+            try {
+                Counter::open($dsn, 'c')->add();
+                self::fail('It counts.');
+            } catch (CounterFailure $e) {
+                self::assertStringContainsString("is its certificate valid for $named?", $e->getMessage());
+                self::assertStringNotContainsString('secret', $e->getMessage());
+            }
+        }
+    }
+
+    private function further(string $scheme): string
+    {
+        return $scheme === 'rediss+sentinel' ? '&sentinel_password=secret' : '';
+    }
+
+    private function address(string $scheme): string
+    {
+        if ($scheme === 'rediss+sentinel') {
+            return "$scheme://:secret@127.0.0.1:{$this->sentinel()}/shop";
+        }
+        if ($scheme === 'rediss+single' || $scheme === 'rediss+cluster') {
+            // A cluster of one.
+            $this->port = Place::freePort();
+            $this->server = new RedisServer(config: $this->tls + ['tls-port' => (string) $this->port, 'tls-cluster' => 'yes', 'requirepass' => 'secret', 'cluster-enabled' => 'yes', 'cluster-port' => (string) Place::freePort()]);
+            $this->server->command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+            Wait::until(fn(): bool => \str_contains((string) $this->server->command('CLUSTER', 'INFO'), 'cluster_state:ok'), 'the cluster of one');
+        }
+
+        return "$scheme://:secret@127.0.0.1:$this->port";
+    }
+
+    private function sentinel(): int
+    {
+        $port = Place::freePort();
+        $lines = ['port 0', "tls-port $port", 'bind 127.0.0.1', "dir {$this->directory->path}", 'tls-replication yes', 'requirepass secret', "sentinel monitor shop 127.0.0.1 $this->port 1", 'sentinel auth-pass shop secret'];
+        foreach ($this->tls as $name => $value) {
+            $lines[] = "$name $value";
+        }
+        $file = $this->directory->write('sentinel.conf', \implode("\n", $lines) . "\n");
+        $this->sentinel = new Program('sentinel', [(string) RedisServer::program(), $file, '--sentinel'], $this->directory->path);
+        $this->sentinel->start();
+        Wait::until(static fn(): bool => @\stream_socket_client("tcp://127.0.0.1:$port") !== false, 'the sentinel');
+
+        return $port;
+    }
+}
