@@ -702,6 +702,16 @@ final class Cache implements HitPath
         $this->request->refresh();
     }
 
+    /**
+     * Asks what others have changed, for every cache that this process has open, as the calling fiber sees it: what to do once a
+     * lock is held under which all change a value. As learn() does, and writes are judged as before.
+     */
+    public static function learnAll(): void
+    {
+        $held = Signals::hold();
+        Request::renewAll();
+    }
+
     /** As refresh(), for every cache that this process has open, as the calling fiber sees it: what a worker does between two messages. */
     public static function refreshAll(): void
     {

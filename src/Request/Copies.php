@@ -224,6 +224,12 @@ final class Copies extends Window
         return $now;
     }
 
+    /** Whether the request has read it here or near. */
+    public function shows(string $key): bool
+    {
+        return $this->has($key) || isset($this->passed[$key]);
+    }
+
     public function has(string $key): bool
     {
         return isset($this->values[$key]) || isset($this->entries[$key]) || isset($this->waiting[$key]);

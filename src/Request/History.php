@@ -97,6 +97,9 @@ final class History
     /** The moment of this request's last change. */
     private int $changedAt = 0;
 
+    /** @var array<string, true> see wasFound() */
+    private array $found = [];
+
     /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
     private bool $lacksMisses = false;
 
@@ -116,7 +119,7 @@ final class History
         $this->token = $token;
         $this->lost = $this->untold = -1;
         $this->early = null;
-        $this->first = $this->foreign = [];
+        $this->first = $this->foreign = $this->found = [];
         $this->bytes = 0;
         $this->forgetful = false;
         $this->latest = \PHP_INT_MAX;
@@ -149,7 +152,7 @@ final class History
             if ($changes->epoch !== $this->epoch) {
                 $this->start = -1;
                 $this->early = null;
-                $this->first = [];
+                $this->first = $this->found = [];
                 $this->changeAll();
             }
             $this->foreign = [];
@@ -219,6 +222,7 @@ final class History
 
     public function miss(string $key, int $position): void
     {
+        unset($this->found[$key]);
         if (!isset($this->first[$key])) {
             $this->forgetful
                 ? $this->note($key, self::SEEN, $this->start)
@@ -338,7 +342,15 @@ final class History
         if (!isset($this->first[$key])) {
             $this->room();
             $this->first[$key] = $this->early ??= [self::SEEN, $this->start, $this->moment];
+        } elseif ($this->first[$key][0] === self::MISSED) {
+            $this->found[$key] = true;
         }
+    }
+
+    /** Whether the key, which was missed first, has been read since, and the copy that showed it was dropped. */
+    public function wasFound(string $key): bool
+    {
+        return isset($this->found[$key]);
     }
 
     /**
@@ -510,7 +522,7 @@ final class History
     private function forgetNames(): void
     {
         $this->bytes = 0;
-        $this->first = $this->missed = [];
+        $this->first = $this->missed = $this->found = [];
         $this->forgetful = $this->lacksMisses = true;
         $this->changeAll();
     }
@@ -518,7 +530,7 @@ final class History
     private function room(): void
     {
         if (\count($this->first) > self::MANY) {
-            $this->first = [];
+            $this->first = $this->found = [];
             $this->forgetful = true;
         }
     }

@@ -348,11 +348,30 @@ final class Request
     /** For every request of the calling coroutine's. */
     public static function refreshAll(): void
     {
+        foreach (self::ofCaller() as $request) {
+            $request->refresh();
+        }
+    }
+
+    /** The same. */
+    public static function renewAll(): void
+    {
+        foreach (self::ofCaller() as $request) {
+            $request->renew();
+        }
+    }
+
+    /** @return iterable<self> */
+    private static function ofCaller(): iterable
+    {
         $coroutine = Coroutine::current();
         foreach (self::$open as $reference) {
             $request = $reference->get();
-            if ($request?->main === null) {
-                ($coroutine === null ? $request : $request?->others[$coroutine] ?? null)?->refresh();
+            if ($request !== null && $request->main === null) {
+                $here = $coroutine === null ? $request : $request->others[$coroutine] ?? null;
+                if ($here !== null) {
+                    yield $here;
+                }
             }
         }
     }

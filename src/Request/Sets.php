@@ -127,6 +127,7 @@ final class Sets
             $view->precede($space, $entry);
         }
         [$how, $reference] = $history->reference($key);
+        $how !== History::MISSED || !$space->cacheOnly || !$this->isFound($key, $space) || $how = History::SEEN;
         if ($how === History::UNSURE) {
             return null;
         }
@@ -150,6 +151,12 @@ final class Sets
         return $change;
     }
 
+    /** Whether this request has read the key since it missed it: in a cache-only space the last set after a hit wins. */
+    private function isFound(string $key, Space $space): bool
+    {
+        return $this->view->history->wasFound($key) || ($this->view->copies($space)?->shows(\substr($key, \strlen($space->entries))) ?? false);
+    }
+
     /**
      * @param ?Change  $first   see first()
      * @param bool     $isMade  the store has been asked to make it
@@ -162,6 +169,7 @@ final class Sets
         $history = $this->view->history;
         $epoch = $first->epoch ?? $history->epoch;
         [$how, $reference] = $history->reference($key);
+        $how !== History::MISSED || !$space->cacheOnly || !$this->isFound($key, $space) || $how = History::SEEN;
         $verdict = ConflictTable::set($how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;

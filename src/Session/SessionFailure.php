@@ -9,4 +9,4 @@ namespace Larder\Session;
  *
  * Where it came from the store, nobody knows whether the call was carried out.
  */
-final class SessionFailure extends \RuntimeException {}
+class SessionFailure extends \RuntimeException {}

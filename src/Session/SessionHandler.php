@@ -111,8 +111,8 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     /**
      * Writes the session and gives it to the next request.
      *
-     * @throws SessionFailure also if another request has it or has changed or destroyed it since this one read it: nothing is
-     *                        written then
+     * @throws SessionChanged another request has it, or has changed or destroyed it since this one read it: nothing is written
+     * @throws SessionFailure
      */
     public function write(#[\SensitiveParameter] string $id, #[\SensitiveParameter] string $data): bool
     {
@@ -130,7 +130,7 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         }
         if (!$isWritten) {
             $this->abandon(null);
-            throw new SessionFailure('Another request has taken, changed or destroyed this session since this one read it. Nothing is written. A request that takes longer than its max_execution_time should call session_write_close() before.');
+            throw new SessionChanged('Another request has taken, changed or destroyed this session since this one read it. Nothing is written. A request that takes longer than its max_execution_time should call session_write_close() before.');
         }
         $hold->version = $version;
         $hold->keep('');

@@ -55,7 +55,7 @@ final class Imports
         'Bridge\Laravel' => ['System', 'Codec', 'Config', 'Request', 'Lock', 'Session', '', 'Queue', 'Console\Support', 'Console'],
         'SymfonyBundle\Cache' => ['Codec', ''],
         'SymfonyBundle\Console' => ['Config', 'Console\Support'],
-        'SymfonyBundle\Lock' => ['Config', 'Lock'],
+        'SymfonyBundle\Lock' => ['Config', 'Lock', ''],
         'SymfonyBundle\Messenger' => ['Config', '', 'Queue'],
         'SymfonyBundle\Profiler' => ['', 'SymfonyBundle\Cache'],
         'SymfonyBundle\DependencyInjection' => ['', 'SymfonyBundle\Lock', 'SymfonyBundle\Profiler'],

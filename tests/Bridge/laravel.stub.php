@@ -237,6 +237,9 @@ namespace Illuminate\Cache {
         /** @param \UnitEnum|string $key */
         public function get($key, mixed $default = null): mixed {}
 
+        /** @param array<array-key, string>|\UnitEnum|string $key */
+        public function pull($key, mixed $default = null): mixed {}
+
         /** @param \UnitEnum|string $key */
         public function forget($key): bool {}
 

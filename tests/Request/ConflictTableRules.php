@@ -427,6 +427,29 @@ abstract class ConflictTableRules extends TestCase
         self::assertSame('a', $next->get('blind'));
     }
 
+    /** As whoever takes a lock reads anew what it had missed before, and writes. */
+    public function testCacheOnlyTheLastSetWinsAfterAHitThatFollowsAMiss(): void
+    {
+        foreach (['set', 'set, which is read once more', 'set, of which it hears', 'delete'] as $i => $last) {
+            $a = $this->request()->group("g$i", cacheOnly: true);
+            $b = $this->request()->group("g$i", cacheOnly: true);
+            self::assertNull($a->get('k'));
+            $b->set('k', 'b');
+            $a->learn();
+            self::assertSame('b', $a->get('k'));
+            if ($last !== 'set') {
+                $last === 'delete' ? $b->delete('k') : $b->set('k', 'newer');
+                $a->learn();
+                // The miss of what was deleted begins anew: what follows it may have been computed before.
+                $last === 'set, of which it hears' || self::assertSame($last === 'delete' ? null : 'newer', $a->get('k'));
+            }
+            self::assertTrue($a->set('k', 'a'));
+            $next = $this->request()->group("g$i", cacheOnly: true);
+            self::assertSame($last === 'delete' ? null : 'a', $next->get('k'));
+            self::assertNotContains('value of bounded life', \array_column($next->inspect('k'), 'kind'));
+        }
+    }
+
     public function testUnderAnIntentNothingIsStoredAndNothingRead(): void
     {
         $this->request()->set('k', 'old');

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Bridge\Laravel;
 
 use Illuminate\Cache\Lock;
+use Larder\Cache;
 use Larder\Lock\Locks;
 
 /**
@@ -23,18 +24,23 @@ final class LarderLock extends Lock
     /**
      * @param string  $prefix  of the application's locks
      * @param string  $name
-     * @param int     $seconds 0: until it is released, a year at most
-     * @param ?string $owner
+     * @param int|float|string $seconds 0: until it is released, a year at most
+     * @param int|string|null  $owner
      */
     public function __construct(private readonly LockPlace $place, string $prefix, $name, $seconds, $owner = null)
     {
-        parent::__construct($name, $seconds, $owner);
+        // Some take a user's id.
+        parent::__construct($name, self::whole($seconds), $owner === null ? null : (string) $owner);
         $this->key = \strlen($prefix . $name) <= Locks::LONGEST_NAME ? $prefix . $name : \substr($prefix, 0, 100) . \hash('sha256', $prefix . $name);
     }
 
+    /** What the cache answers from here on is what those left behind who had the lock before. */
     public function acquire(): bool
     {
-        return $this->place->locks()->acquireAs($this->key, $this->text(), self::life($this->seconds)) !== null;
+        $isTaken = $this->place->locks()->acquireAs($this->key, $this->text(), self::life($this->seconds)) !== null;
+        $isTaken && Cache::learnAll();
+
+        return $isTaken;
     }
 
     public function release(): bool
@@ -52,7 +58,7 @@ final class LarderLock extends Lock
     /** @param ?int $seconds from now; null: as many as it was made with */
     public function refresh($seconds = null): bool
     {
-        $life = self::life($seconds ?? $this->seconds);
+        $life = self::life(self::whole($seconds ?? $this->seconds));
 
         return $this->place->locks()->held($this->key, $this->text(), $life)?->refresh($life) ?? false;
     }
@@ -73,6 +79,12 @@ final class LarderLock extends Lock
     private function text(): string
     {
         return \rawurlencode($this->owner);
+    }
+
+    /** As Laravel's other stores take them: from a configuration they come as text. */
+    private static function whole(mixed $seconds): int
+    {
+        return \is_numeric($seconds) ? (int) \ceil((float) $seconds) : 0;
     }
 
     private static function life(int $seconds): float

@@ -48,6 +48,9 @@ final class LarderServiceProvider extends ServiceProvider
         'Illuminate\Queue\Events\WorkerStopping',
     ];
 
+    /** @var \WeakMap<LarderSessions, true> */
+    private \WeakMap $sessions;
+
     public function register(): void
     {
         $this->mergeConfigFrom(self::CONFIG, 'larder');
@@ -68,11 +71,16 @@ final class LarderServiceProvider extends ServiceProvider
             });
         });
         $this->app->extend(RateLimiter::class, static fn(RateLimiter $limiter): RateLimiter => LarderRateLimiter::over($limiter));
-        $this->callAfterResolving('session', static function (SessionManager $manager): void {
-            $manager->extend('larder', static function (Application $app): LarderSessions {
+        /** @var \WeakMap<LarderSessions, true> $open */
+        $open = new \WeakMap();
+        $this->sessions = $open;
+        $this->callAfterResolving('session', static function (SessionManager $manager) use ($open): void {
+            $manager->extend('larder', static function (Application $app) use ($open): LarderSessions {
                 $minutes = $app->make('config')->get('session.lifetime');
+                $sessions = new LarderSessions(Settings::of($app), \is_numeric($minutes) ? (int) $minutes : 120);
+                $open[$sessions] = true;
 
-                return new LarderSessions(Settings::of($app), \is_numeric($minutes) ? (int) $minutes : 120);
+                return $sessions;
             });
         });
     }
@@ -83,6 +91,11 @@ final class LarderServiceProvider extends ServiceProvider
         // Each keeps what was computed, and begins to see what others have changed.
         $events->listen([...self::BEGINNINGS, ...self::ENDS], static function (): void {
             Cache::refreshAll();
+        });
+        $events->listen(self::ENDS, function (): void {
+            foreach ($this->sessions as $sessions => $_) {
+                $sessions->end();
+            }
         });
         AboutCommand::add('Larder', fn(): array => $this->about());
         if ($this->app->runningInConsole()) {

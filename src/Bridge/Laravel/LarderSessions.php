@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Bridge\Laravel;
 
+use Larder\Session\SessionChanged;
+use Larder\Session\SessionFailure;
 use Larder\Session\SessionHandler;
 
 /**
@@ -35,6 +37,9 @@ final class LarderSessions implements \SessionHandlerInterface
     {
         try {
             return $this->handler()->write($id, $data);
+        } catch (SessionChanged $changed) {
+            // Its response stands. Without locks only a session that was destroyed meanwhile is not written, by a log-out in another tab.
+            return !$this->settings->sessionLock ?: throw $changed;
         } finally {
             // Also what was read under the id from before a log-in.
             $this->handler()->close();
@@ -49,6 +54,16 @@ final class LarderSessions implements \SessionHandlerInterface
     public function gc(int $max_lifetime): int
     {
         return $this->handler()->gc($max_lifetime);
+    }
+
+    /** Gives back what a request has read and not written, at its end: its process may live on, and others wait for the lock. */
+    public function end(): void
+    {
+        try {
+            $this->handler?->close();
+        } catch (SessionFailure) {
+            // The lock ends at its time.
+        }
     }
 
     private function handler(): SessionHandler

@@ -193,6 +193,9 @@ class LarderStore extends TaggableStore implements LockProvider
             default => throw new \InvalidArgumentException('A tag is a string. Write for example tags(["people", "authors"]).'),
         }, \array_values(\is_array($names) ? $names : \func_get_args()));
         $store = new static($this->all, $this->locks, $this->prefix, $names);
+        // Whoever keeps the tags' object works with this store's prefix, also when setPrefix() has changed it.
+        $store->prefix = &$this->prefix;
+        $store->cache = &$this->cache;
 
         return new LarderTaggedCache($store, new LarderTagSet($store, $names));
     }

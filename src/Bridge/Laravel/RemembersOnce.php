@@ -14,6 +14,7 @@ use Illuminate\Cache\Events\WritingKey;
 use function Illuminate\Support\defer;
 use function Illuminate\Support\enum_value;
 
+use Larder\Cache;
 use Larder\Codec\NotStorable;
 
 /**
@@ -54,6 +55,18 @@ trait RemembersOnce
     public function rememberForever($key, \Closure $callback): mixed
     {
         return $this->remember($key, null, $callback);
+    }
+
+    /**
+     * Asks first what others have changed: no two get the same value, if one has pulled it before the other begins.
+     *
+     * @param array<array-key, string>|\UnitEnum|string $key
+     */
+    public function pull($key, mixed $default = null): mixed
+    {
+        Cache::learnAll();
+
+        return parent::pull($key, $default);
     }
 
     /**

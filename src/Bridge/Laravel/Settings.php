@@ -34,7 +34,7 @@ final readonly class Settings
         private ?string $locks,
         #[\SensitiveParameter]
         private ?string $sessions,
-        private bool $sessionLock,
+        public bool $sessionLock,
         /** Of the application's keys: what config/cache.php calls so. */
         public string $prefix,
     ) {}

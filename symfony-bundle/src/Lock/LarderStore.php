@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\SymfonyBundle\Lock;
 
+use Larder\Cache;
 use Larder\Lock\Lock;
 use Larder\Lock\LockFailure;
 use Larder\Lock\Locks;
@@ -132,6 +133,8 @@ final class LarderStore implements BlockingStoreInterface
         $this->handsOver || $key->markUnserializable();
         $this->locks[$key] = $lock;
         $key->setState(self::class, $lock->owner);
+        // What the cache answers from here on is what those left behind who had the lock before.
+        Cache::learnAll();
     }
 
     private function lock(Key $key): ?Lock

@@ -73,6 +73,45 @@ final class ApplicationTest extends TestCase
         self::assertSame(2, $site->artisan('larder:why', 'k', '--dsn=nonsense')[0]);
     }
 
+    /** Of what environments and models give them: seconds as text, a user's id as owner. */
+    public function testLocksTakeWhatOtherStoresTake(): void
+    {
+        $site = new Site();
+        self::assertSame('[true,true,true,true,true,false]', Site::end($site->run(<<<'PHP'
+            echo json_encode([cache()->lock("a", "10")->get(), cache()->lock("b", 1.5)->get(), ($c = cache()->lock("c", 10, 7))->get(), $c->isOwnedByCurrentProcess(), cache()->restoreLock("c", 7)->release(), cache()->lock("a", "10")->get()]);
+            PHP))[1]);
+    }
+
+    public function testTagsThatAreKeptFollowThePrefix(): void
+    {
+        $site = new Site();
+        self::assertSame('["one",null,"two","one"]', Site::end($site->run(<<<'PHP'
+            $tags = cache()->tags("prices"); $store = cache()->getStore(); $prefix = $store->getPrefix(); $tags->put("k", "one", 600);
+            $said = [$tags->get("k")]; $store->setPrefix("tenant2"); $said[] = $tags->get("k"); $tags->put("k", "two", 600);
+            $said[] = cache()->tags("prices")->get("k"); $store->setPrefix($prefix); $said[] = $tags->get("k"); echo json_encode($said);
+            PHP))[1]);
+    }
+
+    /** By a log-out in another tab: the response of the request that was under way stands. */
+    public function testASessionThatWasDestroyedMeanwhileStaysSo(): void
+    {
+        $site = new Site(['SESSION_DRIVER' => 'larder']);
+        self::assertSame('[true,""]', Site::end($site->run(<<<'PHP'
+            $id = str_repeat("a", 40); $one = app("session")->driver()->getHandler(); app("session")->forgetDrivers(); $other = app("session")->driver()->getHandler();
+            $one->write($id, "data"); $one->read($id); $other->destroy($id); echo json_encode([$one->write($id, "old"), $other->read($id)]);
+            PHP))[1]);
+    }
+
+    public function testARequestThatEndsGivesBackASessionThatItHasNotWritten(): void
+    {
+        $site = new Site(['SESSION_DRIVER' => 'larder']);
+        $site->directory->write('config/larder.php', '<?php return ["session_lock" => true];');
+        self::assertSame('"data"', Site::end($site->run(<<<'PHP'
+            $id = str_repeat("a", 40); $one = app("session")->driver()->getHandler(); app("session")->forgetDrivers(); $other = app("session")->driver()->getHandler();
+            $one->write($id, "data"); $one->read($id); event(new Illuminate\Queue\Events\WorkerStopping()); echo json_encode($other->read($id));
+            PHP))[1]);
+    }
+
     public function testASignalEndsACommandAsItEndsBinLarders(): void
     {
         $site = new Site();

@@ -52,6 +52,19 @@ final class ProcessesTest extends TestCase
         }
     }
 
+    /** What a request has read before, it would answer for a second. */
+    public function testWhoTakesALockSeesWhatItsLastHolderLeft(): void
+    {
+        $site = new Site();
+        self::assertSame(0, Site::end($site->run('cache()->put("stock", 10, 600); cache()->put("code", "secret", 600);'))[0]);
+        $first = $site->run('cache()->get("stock"); cache()->get("code"); echo "ready\n"; fgets(STDIN); echo json_encode([cache()->pull("code"), cache()->lock("l", 10)->get(fn () => tap(cache()->get("stock") - 1, fn ($n) => cache()->put("stock", $n, 600)))]);');
+        $first->expect('ready');
+        self::assertSame([0, '"secret"'], Site::end($site->run('cache()->lock("l", 10)->get(fn () => cache()->put("stock", cache()->get("stock") - 4, 600)); echo json_encode(cache()->pull("code"));')));
+        $first->write("go\n");
+        self::assertSame([0, '[null,5]'], Site::end($first));
+        self::assertSame('5', Site::end($site->run('echo cache()->get("stock");'))[1]);
+    }
+
     /** For more: LARDER_CLIENTS=50. Each request goes through the HTTP kernel, with a session, and its writes meet those of all others. */
     #[Group('long')]
     public function testManyClientsMeetNoLockedDatabase(): void
