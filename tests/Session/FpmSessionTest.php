@@ -221,7 +221,7 @@ final class FpmSessionTest extends TestCase
         $connection->close();
         self::assertSame('page', $answer->body, 'nothing is printed into it');
         $logged = $answer->errors . self::$fpm?->log();
-        self::assertStringContainsString('SessionFailure: Another request has taken, changed or destroyed this session', $logged);
+        self::assertStringContainsString('SessionChanged: Another request has taken, changed or destroyed this session', $logged);
         $holder = SessionHandler::over($this->dsn);
         self::assertStringContainsString('theirs', $holder->read($id), 'the newer one stands');
         $answer = $this->visit($this->script('session_start();', ['wait' => 0.1]), $id);
