@@ -126,7 +126,7 @@ final class Cache implements HitPath
             return $here->set($key, $value, $ttl, $tags, $soft);
         }
         $held = Signals::hold();
-        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
         // Only what is serialized can run code of the application's.
         $pinned = !\is_scalar($value) && $this->view->history->pin($name);
@@ -159,7 +159,7 @@ final class Cache implements HitPath
     public function add(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
         $held = Signals::hold();
-        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $entry = $this->entry($value, $ttl, $tags, $soft);
 
         return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
@@ -176,7 +176,7 @@ final class Cache implements HitPath
     public function replace(string $key, mixed $value, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
         $held = Signals::hold();
-        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return $this->has($key) && $this->delete($key);
@@ -206,7 +206,7 @@ final class Cache implements HitPath
         $held = Signals::hold();
         $history->pin($name);
         $fills = $this->request->fills();
-        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $transaction = $this->openTransaction();
         if ($transaction !== null) {
             return $this->fillIn($transaction, $key, $value, $ttl, $tags, $soft, $beginning[2]);
@@ -297,7 +297,7 @@ final class Cache implements HitPath
                 $chosen = $computation->chosen();
                 // Unless it has ended meanwhile: what it showed may never have been committed.
                 if ($chosen !== null && $this->request->transaction === $transaction) {
-                    $this->fillIn($transaction, $key, $value, $this->seconds($chosen[0], $this->space->ttl), $chosen[1], $chosen[2], $moment);
+                    $this->fillIn($transaction, $key, $value, $chosen[0] === null ? $this->space->ttl : $this->seconds($chosen[0]), $chosen[1], $chosen[2], $moment);
                 }
             }
 
@@ -325,7 +325,7 @@ final class Cache implements HitPath
             function (mixed $value) use ($computation): ?Entry {
                 $chosen = $computation->chosen();
 
-                return $chosen === null ? null : $this->entry($value, $this->seconds($chosen[0], $this->space->ttl), $chosen[1], $chosen[2]);
+                return $chosen === null ? null : $this->entry($value, $chosen[0] === null ? $this->space->ttl : $this->seconds($chosen[0]), $chosen[1], $chosen[2]);
             },
         ];
     }
@@ -438,7 +438,7 @@ final class Cache implements HitPath
      */
     public function setMultiple(array $values, int|\DateInterval|null $ttl = null, array $tags = [], int|\DateInterval|null $soft = null): bool
     {
-        return $this->setAll($values, $this->seconds($ttl, $this->space->ttl), $tags, $this->seconds($soft, $this->space->soft));
+        return $this->setAll($values, $ttl === null ? $this->space->ttl : $this->seconds($ttl), $tags, $soft === null ? $this->space->soft : $this->seconds($soft));
     }
 
     /**
@@ -547,7 +547,7 @@ final class Cache implements HitPath
             throw InvalidKey::tooLong('group name', \strlen($name), Space::LONGEST);
         }
 
-        return new self($this->request, $this->space->group($name, $cacheOnly, $this->seconds($ttl, $this->space->ttl), $this->seconds($soft, $this->space->soft)));
+        return new self($this->request, $this->space->group($name, $cacheOnly, $ttl === null ? $this->space->ttl : $this->seconds($ttl), $soft === null ? $this->space->soft : $this->seconds($soft)));
     }
 
     /**
@@ -615,7 +615,7 @@ final class Cache implements HitPath
         if (($here = $this->here()) !== null) {
             return $here->touch($key, $ttl);
         }
-        $ttl = $this->seconds($ttl, 0);
+        $ttl = $this->seconds($ttl);
         if ($ttl < 0) {
             return $this->has($key) && $this->delete($key);
         }
@@ -879,7 +879,7 @@ final class Cache implements HitPath
     /** This space as another coroutine sees it that calls now; null: the caller is the main program, or this is its own already. */
     private function here(): ?self
     {
-        if ($this->request->main !== null || ($coroutine = Coroutine::current()) === null) {
+        if ($this->request->main !== null || (!$this->passes && \Fiber::getCurrent() === null) || ($coroutine = Coroutine::current()) === null) {
             return null;
         }
         $this->others ??= new \WeakMap();
@@ -1079,16 +1079,16 @@ final class Cache implements HitPath
         return $done;
     }
 
-    private function seconds(int|\DateInterval|null $time, int $default): int
+    private function seconds(int|\DateInterval $time): int
     {
-        return \is_int($time) ? $time : ($time === null ? $default : Interval::seconds($time, true));
+        return \is_int($time) ? $time : Interval::seconds($time, true);
     }
 
     /** @param list<string> $tags */
     private function entry(mixed $value, int $ttl, array $tags, int|\DateInterval|null $soft): Entry
     {
         $this->granted < 1 || $this->revoke();
-        $soft = $this->seconds($soft, $this->space->soft);
+        $soft = $soft === null ? $this->space->soft : $this->seconds($soft);
         $entry = Entry::make($this->request->codec->encode($value), $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;
@@ -1151,7 +1151,7 @@ final class Cache implements HitPath
 
     private function count(string $key, int $by, bool $up, int $initial, int|\DateInterval|null $ttl): int|false
     {
-        $ttl = $this->seconds($ttl, $this->space->ttl);
+        $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         /** @var ?int $count */
         $count = $this->change($key, static function (?Entry $there, mixed $from) use ($by, $up, $initial): ?int {
             $from = $there === null ? $initial : $from;

@@ -13,11 +13,14 @@ final class RedisEngine implements Engine
 {
     private const PREFIX = 'larder:counter:';
 
-    private const ADD = <<<'LUA'
+    public const ADD = <<<'LUA'
         redis.call('INCRBY', KEYS[1], ARGV[1])
         -- As a text: a number of Lua has 53 bits.
         return redis.call('GET', KEYS[1])
         LUA;
+
+    /** sha1() of Eviction::OF_LASTING and ADD: see RedisConnection::script(). */
+    public const HASH = '4432ad638ae3b4fe72aeaa7197b7c1174b4715f4';
 
     public function __construct(private readonly RedisConnection $connection, private readonly string $name) {}
 
@@ -25,7 +28,7 @@ final class RedisEngine implements Engine
     {
         $key = self::PREFIX . $this->name;
 
-        return $this->number($by, fn(): mixed => $this->connection->keep(Eviction::OF_LASTING, self::ADD, [$key], [(string) $by], ['INCRBY', $key, (string) $by]));
+        return $this->number($by, fn(): mixed => $this->connection->keep(Eviction::OF_LASTING, self::ADD, [$key], [(string) $by], ['INCRBY', $key, (string) $by], self::HASH));
     }
 
     public function value(): int

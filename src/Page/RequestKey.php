@@ -87,9 +87,9 @@ final class RequestKey
      */
     public static function variable(string $name): ?string
     {
-        $value = self::raw($name);
+        $value = self::$given === null ? \getenv($name) : self::$given[$name] ?? null;
 
-        return $value === '' ? null : $value;
+        return \is_string($value) && $value !== '' ? $value : null;
     }
 
     /** An empty one too: the application may see a difference between a field that is empty and one that is absent. */

@@ -22,7 +22,7 @@ final class Deletes
             return true;
         }
         $epoch = $this->view->history->epoch;
-        $position = $this->truth->position($key, $epoch);
+        $position = $this->truth->positions([$key], $epoch)[0] ?? null;
         if ($position !== null) {
             $isThere = $position > $this->view->floor($space);
             if ($epoch === $this->view->history->epoch) {

@@ -378,8 +378,8 @@ final class Request
 
     private function finish(): void
     {
-        if ($this->writes === null && $this->truth->calls === $this->ended) {
-            // PHP ended the request, and now drops it, and nobody has used the cache in between.
+        if ($this->truth->calls === $this->ended && ($this->writes === null || $this->writes->pending === []) && $this->transaction === null) {
+            // PHP ended the request, and now drops it, and nobody has used the cache in between; or nobody has used it at all.
             return;
         }
         $held = Signals::hold();

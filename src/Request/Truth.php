@@ -78,7 +78,7 @@ final class Truth
         if ($uptime < $this->compared) {
             return $uptime + $this->ahead;
         }
-        $read = $this->guard->call(self::compare(...));
+        $read = $this->watch === null ? $this->guard->call(self::compare(...)) : self::compare($this->watch);
         if ($read === null) {
             return $this->compared === 0 ? (int) (\microtime(true) * 1000) : $uptime + $this->ahead;
         }
@@ -95,12 +95,12 @@ final class Truth
      *
      * @return array{int, int} milliseconds
      */
-    private static function compare(Store $store): array
+    private static function compare(Store|Watch $clock): array
     {
         $attempts = 0;
         do {
             $before = \hrtime(true);
-            $now = $store->now();
+            $now = $clock->now();
             $after = \hrtime(true);
         } while ($after - $before > self::TOGETHER && ++$attempts < self::ATTEMPTS);
 
@@ -200,15 +200,21 @@ final class Truth
         });
     }
 
-    /** See ReadsPosition::position(). */
-    public function position(string $key, string $epoch): ?int
+    /**
+     * See ReadsPosition::positions().
+     *
+     * @param non-empty-list<string> $keys
+     *
+     * @return ?non-empty-list<int>
+     */
+    public function positions(array $keys, string $epoch): ?array
     {
         if ($this->guard->until !== 0 || !$this->guard->engine() instanceof ReadsPosition) {
             return null;
         }
         $this->calls++;
 
-        return $this->guard->call(static fn(Store $store): ?int => $store instanceof ReadsPosition ? $store->position($key, $epoch) : null);
+        return $this->guard->call(static fn(Store $store): ?array => $store instanceof ReadsPosition ? $store->positions($keys, $epoch) : null);
     }
 
     /** Housekeeping at the end of a request that used the store. */

@@ -726,21 +726,18 @@ final class View
      */
     private function positionOf(string $marker, array $above): ?int
     {
-        $positions = [];
-        $epoch = $this->history->epoch;
-        foreach ([$marker, ...\array_reverse($above)] as $each) {
-            $position = $this->truth->position($each, $epoch);
-            if ($position === null) {
-                return null;
-            }
-            $positions[$each] = $position;
+        $markers = [$marker, ...\array_reverse($above)];
+        $positions = $this->truth->positions($markers, $this->history->epoch);
+        if ($positions === null) {
+            return null;
         }
-        $noted = $highest = null;
+        $noted = null;
+        $highest = 0;
         // The marker itself last. What this request could not move stays moved: see noteMarker().
-        foreach (\array_reverse($positions, true) as $each => $position) {
+        for ($i = \count($markers) - 1; $i >= 0; $i--) {
             // One that was removed counts as moved with the flush that covers it: the value that asks for it was read before that.
-            $highest = \max($position, (int) $highest);
-            $noted = $this->noteMarker((string) $each, $highest);
+            $highest = \max($positions[$i], $highest);
+            $noted = $this->noteMarker($markers[$i], $highest);
         }
 
         return $noted;

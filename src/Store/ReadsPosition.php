@@ -21,15 +21,16 @@ interface ReadsPosition extends ReadsOne
     public function beginView(): void;
 
     /**
-     * Looks for a key's record without reading its body, or for a marker.
+     * Looks for records without reading their bodies, and for markers, one after the other.
      *
-     * @param string $epoch in which the caller compares positions
+     * @param non-empty-list<string> $keys
+     * @param string                 $epoch in which the caller compares positions
      *
-     * @return ?int its position; 0: the key has none, or an intent stands on it. Of a marker that the store has forgotten: the
-     *              floor (see Markers). Null: this cannot tell, for example because the store is in another epoch, or because
-     *              an intent stands on the marker; read() can
+     * @return ?non-empty-list<int> each key's position; 0: the key has none, or an intent stands on it. Of a marker that the store
+     *                              has forgotten: the floor (see Markers). Null: this cannot tell, for example because the store is
+     *                              in another epoch, or because an intent stands on a marker; read() can
      *
      * @throws Failure
      */
-    public function position(string $key, string $epoch): ?int;
+    public function positions(array $keys, string $epoch): ?array;
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Store;
 
-/** Tells, without opening a store, whether anything has changed in it. */
+/** Tells, without making a store, whether anything has changed in it, and its time. */
 interface Watch
 {
     /**
@@ -13,4 +13,7 @@ interface Watch
      * @param string $token '': there was none
      */
     public function isUnchanged(string $epoch, string $token): bool;
+
+    /** See Store::now(). */
+    public function now(): int;
 }

@@ -28,7 +28,7 @@ final class Fork
         if (self::$asks === true) {
             return self::$last = (int) \getmypid();
         }
-        if (self::$asks === null || self::isPossible()) {
+        if (self::$asks === null || self::$forks !== false) {
             $isKnown = \function_exists('getmypid');
             self::$asks = $isKnown && self::isPossible();
             self::$last = $isKnown ? (int) \getmypid() : self::otherwise();

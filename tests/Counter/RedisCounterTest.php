@@ -8,6 +8,8 @@ use Larder\Config\Dsn;
 use Larder\Console\Doctor\RedisUser;
 use Larder\Counter;
 use Larder\Counter\CounterFailure;
+use Larder\Counter\RedisEngine;
+use Larder\Driver\Redis\Eviction;
 use Larder\Tests\Support\RedisServer;
 
 class RedisCounterTest extends CounterContract
@@ -32,6 +34,12 @@ class RedisCounterTest extends CounterContract
     protected function dsn(): string
     {
         return static::SCHEME . '://' . $this->server->permit(RedisUser::rules(Dsn::parse('redis://h'), '', 'counters')) . $this->server->socket;
+    }
+
+    // Seen to fail with another script.
+    public function testTheHashIsThatOfTheScript(): void
+    {
+        self::assertSame(\sha1(Eviction::OF_LASTING . RedisEngine::ADD), RedisEngine::HASH);
     }
 
     public function testAServerThatIsDownIsSaid(): void

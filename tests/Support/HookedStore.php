@@ -82,11 +82,11 @@ final class HookedStore implements ReadsPosition
         $this->inner instanceof ReadsPosition && $this->inner->beginView();
     }
 
-    public function position(string $key, string $epoch): ?int
+    public function positions(array $keys, string $epoch): ?array
     {
-        $this->call($this->before, 'position', [$key]);
+        $this->call($this->before, 'position', $keys);
 
-        return $this->inner instanceof ReadsPosition ? $this->inner->position($key, $epoch) : null;
+        return $this->inner instanceof ReadsPosition ? $this->inner->positions($keys, $epoch) : null;
     }
 
     public function write(array $changes): array

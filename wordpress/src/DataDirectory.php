@@ -71,14 +71,14 @@ final class DataDirectory
     }
 
     /**
-     * The places where it can be: in wp-content, and beside WordPress.
+     * The places where it can be: in wp-content, and beside WordPress. Call it by Quietly: realpath() warns of what open_basedir hides.
      *
      * @return array{string, string}
      */
     public static function places(string $abspath, string $content, #[\SensitiveParameter] string $secret): array
     {
         // The same by every link that leads there.
-        $root = Quietly::call(static fn(): string => \realpath($abspath) ?: \rtrim($abspath, '/'));
+        $root = \realpath($abspath) ?: \rtrim($abspath, '/');
         $name = '/larder-' . \substr(\hash_hmac('md5', $root, $secret), 0, 24);
 
         return [\rtrim($content, '/') . $name, \rtrim(\dirname($root), '/') . $name];

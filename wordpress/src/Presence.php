@@ -54,9 +54,14 @@ final class Presence
 
     private readonly string $name;
 
+    /** The cache's folder on this server; null: it lies elsewhere, or on no disk. */
+    private readonly ?string $folder;
+
     public function __construct(private readonly Site $site, private readonly Cache $root)
     {
         $this->name = self::name();
+        $local = $site->isFar() ? null : $root->internals()->local();
+        $this->folder = $local === null ? null : \dirname($local);
     }
 
     /** A request begins. False: the cache should have been emptied, and could not be. */
@@ -82,7 +87,7 @@ final class Presence
             }
             // That may have made the files that the cache is known by.
             $id = self::id($this->site);
-            $isRestored && \touch(\dirname((string) $this->root->internals()->local()));
+            $isRestored && \touch((string) $this->folder);
             $id === null || \is_file($id) || \fopen($id, 'x') === false || \chmod($id, 0o600);
             \clearstatcache();
             $this->write($this->identity(), $marks);
@@ -163,9 +168,7 @@ final class Presence
     /** Whether somebody has set back the time of the cache's folder, or has changed its mode. Times are whole seconds, of two clocks. */
     private function isRestored(): bool
     {
-        $local = $this->site->isFar() ? null : $this->root->internals()->local();
-
-        return $local !== null && \filectime(\dirname($local)) > \filemtime(\dirname($local)) + 1;
+        return $this->folder !== null && \filectime($this->folder) > \filemtime($this->folder) + 1;
     }
 
     /** @return array{string, string} which cache, by which drop-in */
@@ -173,11 +176,9 @@ final class Presence
     {
         $source = $this->site->source();
         $cache = [$source['dsn'], $source['prefix'] ?? ''];
-        $local = $this->root->internals()->local();
-        if ($local !== null && !$this->site->isFar()) {
+        if ($this->folder !== null) {
             // One that was restored from a backup is another one. A folder in which the database is the same is no other.
-            $folder = \dirname($local);
-            $cache[] = \fileinode($folder . '/larder.db') ?: 'folder ' . \fileinode($folder);
+            $cache[] = \fileinode($this->folder . '/larder.db') ?: 'folder ' . \fileinode($this->folder);
             \array_push($cache, ...self::stamp(self::id($this->site)));
         }
 

@@ -118,7 +118,7 @@ final class Site
      */
     public function directories(): array
     {
-        return DataDirectory::places(self::constant('ABSPATH'), self::constant('WP_CONTENT_DIR'), $this->salt);
+        return Quietly::call(fn(): array => DataDirectory::places(self::constant('ABSPATH'), self::constant('WP_CONTENT_DIR'), $this->salt));
     }
 
     /** Tells this site's keys from all others' on the same server: the same on all its web servers. */

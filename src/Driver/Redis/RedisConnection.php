@@ -287,10 +287,11 @@ abstract class RedisConnection
      * @param non-empty-list<string>  $keys
      * @param list<string>            $arguments
      * @param ?non-empty-list<string> $command   which does the same where no look is due; null: there is none
+     * @param ?string                 $hash      sha1() of the look and the script: see script()
      *
      * @throws Failure also where the server evicts: nothing was done
      */
-    final public function keep(string $look, string $script, array $keys, #[\SensitiveParameter] array $arguments, ?array $command = null): mixed
+    final public function keep(string $look, string $script, array $keys, #[\SensitiveParameter] array $arguments, ?array $command = null, ?string $hash = null): mixed
     {
         if ($this->endpoint->isSingle) {
             $this->look($look);
@@ -301,7 +302,7 @@ abstract class RedisConnection
         if (!$isDue && $command !== null) {
             return $this->call([$command])[0];
         }
-        $reply = $this->script($isDue ? $look . $script : $script, $keys, $arguments);
+        $reply = $isDue ? $this->script($look . $script, $keys, $arguments, $hash) : $this->script($script, $keys, $arguments);
         if ($isDue) {
             $this->looked = $number;
             $this->lookedAt = $now;
@@ -335,14 +336,15 @@ abstract class RedisConnection
      *
      * @param non-empty-list<string> $keys
      * @param list<string>           $arguments
+     * @param ?string                $hash      sha1() of the script, for one that most web requests run; if it is wrong, each call sends the script
      *
      * @throws Failure
      */
-    final public function script(string $script, array $keys, #[\SensitiveParameter] array $arguments): mixed
+    final public function script(string $script, array $keys, #[\SensitiveParameter] array $arguments, ?string $hash = null): mixed
     {
         $rest = [(string) \count($keys), ...$keys, ...$arguments];
 
-        return $this->call([['EVALSHA', \sha1($script), ...$rest]])[0] ?? $this->call([['EVAL', $script, ...$rest]])[0];
+        return $this->call([['EVALSHA', $hash ?? \sha1($script), ...$rest]])[0] ?? $this->call([['EVAL', $script, ...$rest]])[0];
     }
 
     /**

@@ -139,8 +139,8 @@ final class DurableDatabase
     private function open(int $inode): SqliteConnection
     {
         $this->close();
-        Ownership::check('sqlite', $this->file);
         if ($inode === 0) {
+            Ownership::check('sqlite', $this->file);
             SqliteConnection::make($this->file, $this->application, $this->schema);
             $inode = $this->inode();
         }
@@ -154,8 +154,8 @@ final class DurableDatabase
             SqliteConnection::hasLog($pdo, $log) || throw Failure::because('sqlite', "this process has itself read $this->file (a backup?), which releases its locks there; restart PHP, and let another process read it");
             WalIndex::mend($this->file);
         } else {
-            // SQLite opens them with the first statement.
-            foreach (['-wal', '-shm', '-journal'] as $part) {
+            // A kept one's was inspected by the request that has set it up. SQLite reads it, and opens the others, with the first statement.
+            foreach (['', '-wal', '-shm', '-journal'] as $part) {
                 Ownership::check('sqlite', $this->file . $part);
             }
             SqliteConnection::mendModes($this->file);

@@ -268,7 +268,7 @@ class SqliteConnection
     /** A statement of this connection, prepared once. */
     public function statement(string $sql): \PDOStatement
     {
-        return $this->statements[$sql] ??= $this->pdo()->prepare($sql);
+        return $this->statements[$sql] ??= ($this->pdo ?? $this->pdo())->prepare($sql);
     }
 
     /**
@@ -298,7 +298,7 @@ class SqliteConnection
      */
     private function bind(string $sql, array $values, array $types): \PDOStatement
     {
-        $statement = $this->pdo()->prepare($sql);
+        $statement = ($this->pdo ?? $this->pdo())->prepare($sql);
         $this->values[$sql] = $values;
         foreach ($values as $i => $value) {
             $statement->bindParam($i + 1, $this->values[$sql][$i], $types === [] ? (\is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR) : $types[$i % \count($types)]);
@@ -316,7 +316,7 @@ class SqliteConnection
     {
         $statement = $this->finding[$sql] ?? null;
         if ($statement === null) {
-            $statement = $this->finding[$sql] = $this->pdo()->prepare($sql);
+            $statement = $this->finding[$sql] = ($this->pdo ?? $this->pdo())->prepare($sql);
             $statement->bindParam(1, $this->sought, \PDO::PARAM_LOB);
         }
         $this->sought = $blob;

@@ -134,7 +134,7 @@ final class ChangeLog
      */
     public static function state(string $path, int $size): ?array
     {
-        $header = self::parse((string) Quiet::call(static fn() => \file_get_contents($path, length: self::HEADER)));
+        $header = self::headerOf($path);
 
         return $header === null || $header['size'] !== $size ? null : [$header['position'], $header['flags']];
     }
@@ -142,7 +142,7 @@ final class ChangeLog
     /** A position that the table has reached, if all that was committed is there: where the journal ended when the log was emptied last. */
     public static function reached(string $path): int
     {
-        return self::parse((string) Quiet::call(static fn() => \file_get_contents($path, length: self::HEADER)))['position'] ?? 0;
+        return self::headerOf($path)['position'] ?? 0;
     }
 
     private static function header(int $flags, int $size, int $position): string
@@ -150,6 +150,17 @@ final class ChangeLog
         $rest = \pack('NJJ', $flags, $size, $position);
 
         return \pack('N', \crc32($rest)) . $rest;
+    }
+
+    /** @return ?array{flags: int, size: int, position: int} */
+    private static function headerOf(string $path): ?array
+    {
+        Quiet::begin();
+        try {
+            return self::parse((string) \file_get_contents($path, length: self::HEADER));
+        } finally {
+            Quiet::end();
+        }
     }
 
     /** @return ?array{flags: int, size: int, position: int} */

@@ -27,27 +27,36 @@ final class Opening
         private readonly float $timeout,
     ) {}
 
-    /** @throws Failure */
-    public function open(): Database
+    /**
+     * @param ?array{int, string, string} $newest what DatabaseFiles::newest() has told this request; an epoch that has ended since has
+     *                                            no change counter of that inode
+     *
+     * @throws Failure
+     */
+    public function open(?array $newest): Database
     {
         $pid = Fork::pid();
         Database::leaveToParent($pid);
-        $this->files->inspect('');
         try {
-            return $this->reuse($pid) ?? $this->asItIs($pid) ?? $this->files->locked($this->timeout, fn(): Database => $this->verified($pid));
+            return $this->reuse($pid, $newest) ?? $this->asItIs($pid) ?? $this->files->locked($this->timeout, fn(): Database => $this->verified($pid));
         } catch (\PDOException $e) {
             throw Failure::because('sqlite', 'cannot open ' . $this->files->database, $e);
         }
     }
 
-    /** The connection that an earlier request of this process has set up, if there is one. */
-    private function reuse(int $pid): ?Database
+    /**
+     * The connection that an earlier request of this process has set up, if there is one. That request has inspected the file. One
+     * that no request has set up is opened and not read, until it is inspected.
+     *
+     * @param ?array{int, string, string} $newest
+     */
+    private function reuse(int $pid, ?array $newest): ?Database
     {
         $inode = $this->files->inode();
         if ($inode === 0 || !$this->isPersistent()) {
             return null;
         }
-        [$start, $epoch, $bell] = $this->files->newest();
+        [$start, $epoch, $bell] = $newest ?? $this->files->newest();
         if ($epoch === '') {
             return null;
         }
@@ -75,13 +84,13 @@ final class Opening
      */
     private function asItIs(int $pid): ?Database
     {
+        $this->files->inspect('', '-wal', '-shm', '-journal');
         $inode = $this->files->inode();
         // SQLite would open a database that this process cannot write for reading only. But this process could remove
         // nothing from it, so it must not serve anything from it.
         if ($inode === 0 || $this->files->size() === 0 || !\is_writable($this->files->database)) {
             return null;
         }
-        $this->files->inspect('-wal', '-shm', '-journal');
         SqliteConnection::mendModes($this->files->database);
         try {
             $pdo = $this->connect($pid, $inode);

@@ -80,6 +80,9 @@ final class SqliteStore implements ReadsPosition
     /** Copied for the result of an append, which costs a third of making one. */
     private readonly ChangeResult $made;
 
+    /** @var ?array{int, string, string} what noted() has read of DatabaseFiles::newest(), for the connection that is opened next */
+    private ?array $newest = null;
+
     /** The journal's end, and epoch and size of the change counter before it was read. */
     private int $end = 0;
     private string $endToken = '';
@@ -171,7 +174,8 @@ final class SqliteStore implements ReadsPosition
      */
     private function noted(): ?JournalSlice
     {
-        [, $epoch] = $this->files->newest();
+        $this->newest = $this->files->newest();
+        $epoch = $this->newest[1];
         $counter = $epoch === '' ? null : $this->files->counter($epoch);
         $size = $counter?->size() ?? -1;
         $noted = $counter === null || !ChangeCounter::isSettled($size) || !$counter->isWritable() ? null : $counter->noted($size);
@@ -285,25 +289,53 @@ final class SqliteStore implements ReadsPosition
         }
     }
 
-    public function position(string $key, string $epoch): ?int
+    public function positions(array $keys, string $epoch): ?array
     {
-        $database = $this->current([$key]);
+        $database = $this->current($keys);
         if ($database->epoch !== $epoch) {
             return null;
         }
-        if ($key[0] === Markers::FLUSHES && $this->unflushed === "$epoch:$this->size") {
-            return 0;
-        }
+        $isUnflushed = $this->unflushed === "$epoch:$this->size";
+        $positions = $missing = [];
         try {
-            if (Markers::is($key)) {
-                return $this->marker($database, $key);
+            foreach ($keys as $i => $key) {
+                $positions[$i] = 0;
+                if ($isUnflushed && $key[0] === Markers::FLUSHES) {
+                    continue;
+                }
+                if (!Markers::is($key)) {
+                    $positions[$i] = $this->positionOf($database, $key);
+                    continue;
+                }
+                /** @var array{?string, int, int, int}|false $row */
+                $row = $database->find(self::GET, $key);
+                if ($row === false || $row[0] === null) {
+                    $missing[$i] = $key[0];
+                } elseif ($row[2] === Writing::HELD) {
+                    return null;
+                } else {
+                    $positions[$i] = $row[1];
+                }
             }
-            /** @var array{int, int, int}|false $row */
-            $row = $database->find(self::POSITION, $key);
+            // The floors are read after markers were found missing: whoever removes one raises the floor with it.
+            $floors = $missing === [] ? [] : DeletedRows::floors(SqliteConnection::text($database->rows(self::FLOORS)[0][0] ?? ''));
         } catch (\PDOException) {
             // read() finds out what is wrong.
             return null;
         }
+        foreach ($missing as $i => $sort) {
+            $positions[$i] = $floors[$sort];
+        }
+
+        /** @var non-empty-list<int> */
+        return $positions;
+    }
+
+    /** @throws \PDOException */
+    private function positionOf(Database $database, string $key): int
+    {
+        /** @var array{int, int, int}|false $row */
+        $row = $database->find(self::POSITION, $key);
         [$position, $expiry, $used] = $row ?: [0, 0, 0];
 
         return $used === Writing::HELD || ($expiry !== 0 && $expiry < Clock::now()) ? 0 : \abs($position);
@@ -314,19 +346,6 @@ final class SqliteStore implements ReadsPosition
     {
         $this->end = $end;
         $this->endToken = ($size & 1) === 0 ? "$epoch:$size" : '';
-    }
-
-    /** A marker's position. The floor is read after the marker was found missing: whoever removes one raises the floor with it. */
-    private function marker(Database $database, string $key): ?int
-    {
-        /** @var array{?string, int, int, int}|false $row */
-        $row = $database->find(self::GET, $key);
-
-        return match (true) {
-            $row === false || $row[0] === null => DeletedRows::floors(SqliteConnection::text($database->rows(self::FLOORS)[0][0] ?? ''))[$key[0]],
-            $row[2] === Writing::HELD => null,
-            default => $row[1],
-        };
     }
 
     /**
@@ -463,19 +482,21 @@ final class SqliteStore implements ReadsPosition
 
     public function tidy(): void
     {
-        if (!$this->written && ($this->used === [] || $this->files->size() + $this->files->logSize() <= $this->budget >> 1)) {
-            // As long as no eviction is near, reads need not be marked (see Sweeper).
-            $this->used = [];
-
-            return;
-        }
         try {
             $this->writing === null || $this->writing->waiting === [] || $this->commit([]);
+            $sweeps = $this->written && \mt_rand(1, Sweeper::RARELY) === 1;
+            if (!$sweeps && (($this->used === [] && !$this->written) || $this->isSpacious())) {
+                // As long as no eviction is near, reads need not be marked, and one writer in RARELY tidies for all (see Sweeper).
+                $this->used = [];
+                $this->written = false;
+
+                return;
+            }
             $database = $this->ready();
             if ($database->counter->tryLock()) {
                 $finished = false;
                 try {
-                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $this->writing->dead ?? 0);
+                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $sweeps, $this->writing->dead ?? 0);
                     $finished = true;
                 } finally {
                     $finished || $database->rollBack();
@@ -487,6 +508,14 @@ final class SqliteStore implements ReadsPosition
         } catch (Failure|\PDOException) {
             // The next read or write reports the error.
         }
+    }
+
+    /** Whether no eviction is near, and, after a write, the write-ahead log is as short as it should be. */
+    private function isSpacious(): bool
+    {
+        $log = $this->files->logSize();
+
+        return $this->files->size() + $log <= $this->budget >> 1 && (!$this->written || $log <= 2 * 4096 * Opening::logPages($this->budget));
     }
 
     public function each(): iterable
@@ -636,7 +665,8 @@ final class SqliteStore implements ReadsPosition
             $this->database = $this->writing = null;
             $this->used = [];
             $this->size = -1;
-            $this->database = (new Opening($this->files, $this->budget, $this->timeout))->open();
+            $this->database = (new Opening($this->files, $this->budget, $this->timeout))->open($this->newest);
+            $this->newest = null;
         }
 
         return $this->database;

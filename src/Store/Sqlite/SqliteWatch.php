@@ -5,9 +5,10 @@ declare(strict_types=1);
 namespace Larder\Store\Sqlite;
 
 use Larder\Store\Watch;
+use Larder\System\Clock;
 
 /**
- * Tells by one stat of the change counter whether anything has changed.
+ * Tells by one stat of the change counter whether anything has changed, and the time without a database.
  *
  * A request that finds all in near memory needs nothing else of this folder.
  */
@@ -26,6 +27,11 @@ final class SqliteWatch implements Watch
 
         // Modulo 4: see ChangeCounter.
         return ($size & 3) === 2 && $token === "$epoch:$size";
+    }
+
+    public function now(): int
+    {
+        return Clock::now();
     }
 
     /** A file's bytes, as PHP's stat cache has them, which the caller has cleared; -1: there is no such file. */

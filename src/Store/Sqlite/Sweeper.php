@@ -77,21 +77,21 @@ final class Sweeper
      *
      * @param array<array-key, true> $used    keys that were read
      * @param bool                   $written whether this process has written
+     * @param bool                   $sweeps  whether it is this caller's turn: one in RARELY
      * @param int                    $dead    bytes that this process has added in rows without an entry
      */
-    public function tidy(array $used, bool $written, int $dead): void
+    public function tidy(array $used, bool $written, bool $sweeps, int $dead): void
     {
         $database = $this->database;
         $pages = $this->pages();
         // While half of the budget is free, no eviction is near, and reads need not be marked, which would be a write.
         $mark = $used !== [] && $pages > $this->limit >> 1;
-        $sweep = $written && \mt_rand(1, self::RARELY) === 1;
         $flushed = $written && $this->flush()[1] > 0;
-        if ($mark || $sweep || $flushed || $pages > $this->limit) {
+        if ($mark || $sweeps || $flushed || $pages > $this->limit) {
             $database->begin();
             $past = new DeletedRows($database);
             $mark && $this->mark($used);
-            if ($sweep) {
+            if ($sweeps) {
                 // One caller in RARELY counts for all.
                 $past->weigh($dead * self::RARELY);
                 $this->sweep($past);
@@ -101,7 +101,7 @@ final class Sweeper
             $past->save();
             $database->commit();
         }
-        if ($sweep) {
+        if ($sweeps) {
             $free = $database->number('PRAGMA freelist_count');
             if ($free > self::AT_ONCE && $free > $pages >> 2) {
                 $database->run('PRAGMA incremental_vacuum(' . self::AT_ONCE . ')');

@@ -46,7 +46,7 @@ final class ShelfStore implements ReadsPosition
         return $this->read([$key]);
     }
 
-    public function position(string $key, string $epoch): ?int
+    public function positions(array $keys, string $epoch): ?array
     {
         return null;
     }

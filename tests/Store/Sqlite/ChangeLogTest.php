@@ -110,7 +110,7 @@ final class ChangeLogTest extends TestCase
         $lock = $this->lock();
         // As ring() does.
         \ftruncate($lock, (int) \filesize($this->file()) + 1);
-        foreach ([static fn() => self::get($a, 'k'), static fn() => $a->readOne('k'), static fn() => $a->position('k', '')] as $read) {
+        foreach ([static fn() => self::get($a, 'k'), static fn() => $a->readOne('k'), static fn() => $a->positions(['k'], '')] as $read) {
             try {
                 self::assertNull($read());
                 self::fail('Another process is writing.');

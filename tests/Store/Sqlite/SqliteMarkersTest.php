@@ -108,14 +108,14 @@ final class SqliteMarkersTest extends TestCase
         $held = self::put($store, 'e:one:intent', Change::HELD, kind: 'i');
         self::put($store, 'f:one', 'm', kind: 'm');
         self::put($store, 'e:one:new', 'v');
-        $this->tidy($store, 20);
+        $this->tidy($store, 200);
         $alive = $this->rows('body IS NOT NULL');
         self::assertSame(200 * 2 + 3, $alive, 'The other group, the flush, the intent and what came after it.');
         self::assertSame($held, $store->read(['e:one:intent'])->records['e:one:intent']->position);
         self::assertSame('v', self::get($store, 'e:two:k1'));
         self::assertSame('m', self::get($store, 'f:one'));
         $flush = self::put($store, 'f:', 'm', kind: 'm');
-        $this->tidy($store, 20);
+        $this->tidy($store, 200);
         self::assertSame(2, $this->rows('body IS NOT NULL'), 'The flush and the intent.');
         self::assertSame($flush, $store->read(['f:'])->records['f:']->position);
     }
