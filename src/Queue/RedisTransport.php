@@ -182,8 +182,9 @@ final class RedisTransport implements Transport
     {
         $dead = [];
         foreach ($limit < 1 ? [] : self::list($this->run(RedisScript::DEAD, [(string) ($limit - 1), (string) $this->retry->most, self::PROMOTED])) as $row) {
-            [$id, $at, $message, $why] = self::texts($row);
-            [$member, $error] = \explode(' ', $why, 2);
+            // A proxy may garble what it passes on.
+            [$id, $at, $message, $why] = self::texts($row) + ['', '', '', ''];
+            [$member, $error] = \explode(' ', $why, 2) + ['', ''];
             $dead[] = ['id' => $this->outside($id), 'body' => self::parts($message)[1], 'attempts' => self::attempts($member), 'error' => $error, 'at' => (int) $at];
         }
 

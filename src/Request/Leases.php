@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Request;
 
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 use Larder\Store\Record;
 use Larder\System\Coroutine;
 use Larder\System\ProcessId;
@@ -44,7 +45,7 @@ final class Leases
      */
     public function takeUnchanged(string $key, int $milliseconds, int $position): bool
     {
-        $outcome = $this->truth->write([$this->change($key, $milliseconds, '', 0, [$key => $position])])[0] ?? null;
+        $outcome = $this->write($this->change($key, $milliseconds, '', 0, [$key => $position]));
         if ($outcome === null || !$outcome->done) {
             return false;
         }
@@ -59,23 +60,29 @@ final class Leases
         $version = 0;
         // Try once for a free lease and once more over a dead holder's. A process that loses both races gives up.
         for ($try = 0; $try < 2; $try++) {
-            $outcomes = $this->truth->write([$this->change($key, $milliseconds, '', $version)]);
-            if ($outcomes === null) {
+            $outcome = $this->write($this->change($key, $milliseconds, '', $version));
+            if ($outcome === null) {
                 return null;
             }
-            if ($outcomes[0]->done) {
-                $this->note($key, $outcomes[0]->position);
+            if ($outcome->done) {
+                $this->note($key, $outcome->position);
 
                 return true;
             }
-            $record = $outcomes[0]->record;
+            $record = $outcome->record;
             if ($record !== null && $this->stands($record)) {
                 return false;
             }
-            $version = $record->position ?? \max(0, $outcomes[0]->position);
+            $version = $record->position ?? \max(0, $outcome->position);
         }
 
         return false;
+    }
+
+    /** A lease that the store may have given, and whose answer was lost, is taken back: nobody would release it before its time. */
+    private function write(Change $lease): ?ChangeResult
+    {
+        return $this->truth->write([$lease], $this->truth->down() ? [] : [$lease->key])[0] ?? null;
     }
 
     private function note(string $key, int $version): void

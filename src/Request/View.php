@@ -225,6 +225,9 @@ final class View
         $this->renewLater();
         if (!$this->lazy || $this->near !== null) {
             $this->start();
+        } else {
+            // Its first read asks the store alone, and not what other processes could not tell it.
+            $this->truth->catchUp();
         }
     }
 

@@ -6,6 +6,7 @@ namespace Larder\Tests\Request;
 
 use Larder\Cache;
 use Larder\Store\PendingInvalidations;
+use Larder\Tests\Support\HookedStore;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -193,6 +194,19 @@ final class LazyViewTest extends TestCase
         self::assertSame(1, Cache::open($options)->get('k'));
         Cache::open(['near' => 'none'] + $options)->set('k', 2);
         self::assertSame(2, Cache::open($options)->get('k'));
+    }
+
+    /** What another process of the server deleted while it could not reach the store. */
+    public function testALongProcessAppliesWhatOthersHaveKept(): void
+    {
+        $kept = $this->directory->file('kept');
+        $reader = (new HookedStore())->cache(pending: new PendingInvalidations($kept), lazy: true);
+        $reader->set('k', 'old');
+        $reader->refresh();
+        self::assertSame('old', $reader->get('k'));
+        self::assertTrue((new PendingInvalidations($kept))->keep(['e::k'], 'another00000', (int) \hrtime(true)));
+        $reader->refresh();
+        self::assertNull($reader->get('k'));
     }
 
     private function cache(string $engine, bool $lazy = true): Cache

@@ -13,10 +13,15 @@ use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Record;
 use Larder\System\Clock;
+use Larder\System\Failure;
 use Larder\System\FailureLog;
 use Larder\System\ProcessId;
 use Larder\Tests\Contract\Forks;
+use Larder\Tests\Support\HookedStore;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
+use Psr\Log\NullLogger;
 
 /** Leases over a store: who gets one, when it ends, who waits for whom. */
 final class LeasesTest extends TestCase
@@ -50,6 +55,25 @@ final class LeasesTest extends TestCase
         self::assertFalse($two->take('e::k', 60_000), 'not before that is written');
         self::assertTrue($this->store->write([$release])[0]->done);
         self::assertTrue($two->take('e::k', 60_000));
+    }
+
+    /** Its process lives, so nobody would call it dead, and others would wait for all of its time. */
+    #[TestWith([false])]
+    #[TestWith([true])]
+    public function testOneWhoseAnswerWasLostIsTakenBack(bool $unchanged): void
+    {
+        $store = new HookedStore($this->store);
+        $directory = new TemporaryDirectory();
+        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations($directory->file('kept'))), 'writer000000');
+        $truth->catchUp();
+        $store->after = static fn(string $call) => $call === 'write' ? throw Failure::because('hooked', 'the answer was lost') : null;
+        $leases = new Leases($truth, new History(), 'writer000000');
+        $unchanged ? self::assertFalse($leases->takeUnchanged('e::k', 60_000, 0)) : self::assertNull($leases->take('e::k', 60_000));
+        self::assertFalse($this->leases('other')->take('e::k', 60_000), 'it was given');
+        $store->after = null;
+        $truth->retry();
+        $truth->catchUp();
+        self::assertTrue($this->leases('other')->take('e::k', 60_000));
     }
 
     public function testItEndsAtItsTime(): void

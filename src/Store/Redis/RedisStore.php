@@ -326,6 +326,7 @@ final class RedisStore implements ReadsOne
             }
             $this->unswept = $this->sweep();
         } catch (Failure) {
+            // The next call connects anew, and finds out which server is the primary.
             $this->unswept = false;
         }
     }
@@ -338,7 +339,9 @@ final class RedisStore implements ReadsOne
     private function sweep(): bool
     {
         $sweep = "$this->prefix:sweep";
-        [$cursor, $head] = $this->connection->run([['GET', $sweep], ['GET', $this->head]]);
+        // Others may have removed it. In one answer: phpredis tells a missing value from no answer there alone.
+        [$both] = $this->connection->run([['MGET', $sweep, $this->head]]);
+        [$cursor, $head] = \is_array($both) ? $both : [false, false];
         if (!\is_string($cursor) || !\is_string($head)) {
             return false;
         }
