@@ -226,6 +226,21 @@ final class RedisEpochTest extends RedisFixture
 
     /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
+    public function testWhoComesTooLateToSweepKeepsTheConnection(string $connection): void
+    {
+        $this->server = new RedisServer();
+        $store = $this->store($connection, prefix: 'p');
+        self::put($store, 'k', 'v');
+        $this->server->command('DEL', 'p:sweep');
+        $connections = fn(): int => \preg_match('/^total_connections_received:(\d+)/m', $this->server->info('stats'), $found) === 1 ? (int) $found[1] : 0;
+        $before = $connections();
+        $store->tidy();
+        self::assertSame('v', self::body($store, 'k'));
+        self::assertSame(1, $connections() - $before, 'the one that asks');
+    }
+
+    /** @param class-string<RedisConnection> $connection */
+    #[DataProvider('connections')]
     public function testWithoutInfoAnOlderSnapshotIsFoundByItsEnd(string $connection): void
     {
         $this->server = new RedisServer(save: true);
