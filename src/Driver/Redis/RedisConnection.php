@@ -347,6 +347,12 @@ abstract class RedisConnection
         return $this->call([['EVALSHA', $hash ?? \sha1($script), ...$rest]])[0] ?? $this->call([['EVAL', $script, ...$rest]])[0];
     }
 
+    /** Of the connection that is open, or was last. */
+    final public function number(): int
+    {
+        return $this->number;
+    }
+
     /**
      * Does what ready() and run() do for one command, as long as the connection is the one with this number.
      *

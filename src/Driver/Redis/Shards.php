@@ -117,9 +117,18 @@ final class Shards
         return $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->keep(Eviction::OF_ANY, $script, $keys, \array_values($arguments)));
     }
 
-    /** Whether as many replicas as asked for have what was written last. Waits for them for half of a call's time. */
+    /**
+     * Whether as many replicas as asked for have what was written last. Waits for them for half of a call's time, on the connection
+     * that has written: on a new one, WAIT would count replicas that may lack it.
+     */
     public function areCopied(string $tag): bool
     {
-        return $this->replicas === 0 || $this->call($tag, ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)]) >= $this->replicas;
+        if ($this->replicas === 0) {
+            return true;
+        }
+        $command = ['WAIT', (string) $this->replicas, (string) (int) ($this->timeout * 500)];
+        $copies = $this->with($tag, static fn(RedisConnection $connection): mixed => $connection->ask($command, $connection->number()));
+
+        return \is_int($copies) && $copies >= $this->replicas;
     }
 }
