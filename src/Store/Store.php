@@ -78,7 +78,9 @@ interface Store
 
     /**
      * Does a small, bounded piece of housekeeping (expired records, budget), at the end of a request.
-     * Never throws; never takes longer than a few milliseconds.
+     * Takes no longer than a few milliseconds, or a server's time-out.
+     *
+     * @throws Failure only where a server has not answered in all of that: other faults are the next call's to find
      */
     public function tidy(): void;
 

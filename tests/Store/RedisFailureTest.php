@@ -57,6 +57,26 @@ final class RedisFailureTest extends RedisFixture
         self::assertTrue(self::put($this->store($connection), 'k', 'v')->done);
     }
 
+    /**
+     * So that its caller leaves it alone, and does not wait once more.
+     *
+     * @param class-string<RedisConnection> $connection
+     */
+    #[DataProvider('connections')]
+    public function testTidyingTellsOfAServerThatHangs(string $connection): void
+    {
+        $this->server = new RedisServer();
+        $store = $this->store($connection, $this->server->tcpEndpoint(0.2));
+        self::put($store, 'k', 'v');
+        $this->server->pause();
+        try {
+            self::failure(static fn() => $store->tidy());
+        } finally {
+            $this->server->resume();
+        }
+        self::assertSame('v', self::body($store, 'k'));
+    }
+
     /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatDiesAndComesBack(string $connection): void

@@ -347,6 +347,12 @@ abstract class RedisConnection
         return $this->call([['EVALSHA', $hash ?? \sha1($script), ...$rest]])[0] ?? $this->call([['EVAL', $script, ...$rest]])[0];
     }
 
+    /** Whether the call that begin() began has taken all of its time. */
+    final public function isOver(): bool
+    {
+        return \hrtime(true) >= $this->end;
+    }
+
     /** Of the connection that is open, or was last. */
     final public function number(): int
     {

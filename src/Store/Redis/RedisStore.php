@@ -325,9 +325,10 @@ final class RedisStore implements ReadsOne
                 return;
             }
             $this->unswept = $this->sweep();
-        } catch (Failure) {
-            // The next call connects anew, and finds out which server is the primary.
+        } catch (Failure $failure) {
             $this->unswept = false;
+            // After any other failure the next call connects anew, and finds out which server is the primary.
+            $this->connection->isOver() && throw $failure;
         }
     }
 
