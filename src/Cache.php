@@ -1140,8 +1140,10 @@ final class Cache implements HitPath
         }
         $held = Signals::hold();
         $swaps = $this->request->swaps();
-        $this->copies->drop($key);
-        $entry = $swaps->atomic($this->space->key($key), $this->space, $decide);
+        $name = $this->space->key($key);
+        // What a transaction has set stays with it, if nothing comes of this.
+        $this->request->transaction?->holds($name) || $this->copies->drop($key);
+        $entry = $swaps->atomic($name, $this->space, $decide);
         if ($entry !== null) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -1178,7 +1180,8 @@ final class Cache implements HitPath
         $codec = $this->request->codec;
         $truth = $this->request->truth;
         $value = null;
-        $decide = static function (?Entry $there) use ($codec, $truth, $next, $ttl, &$value): ?Entry {
+        $soft = $this->space->soft;
+        $decide = static function (?Entry $there) use ($codec, $truth, $next, $ttl, $soft, &$value): ?Entry {
             $value = null;
             try {
                 $value = $next($there, $there === null ? null : $codec->decode($there->payload));
@@ -1190,11 +1193,13 @@ final class Cache implements HitPath
             }
             $payload = $codec->encode($value);
 
-            return $there === null ? Entry::make($payload, $truth->now(), $ttl, 0, []) : $there->with($payload);
+            return $there === null ? Entry::make($payload, $truth->now(), $ttl, $soft, []) : $there->with($payload);
         };
         $swaps = $this->request->swaps();
-        $this->copies->drop($key);
-        $entry = $swaps->atomic($this->space->key($key), $this->space, $decide);
+        $name = $this->space->key($key);
+        // What a transaction has set stays with it, if nothing comes of this.
+        $this->request->transaction?->holds($name) || $this->copies->drop($key);
+        $entry = $swaps->atomic($name, $this->space, $decide);
         if ($entry === null || $value === null) {
             return null;
         }

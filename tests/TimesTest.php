@@ -159,6 +159,14 @@ final class TimesTest extends TestCase
         }
     }
 
+    public function testANewCounterHasItsGroupsSoftExpiry(): void
+    {
+        self::assertSame(1, $this->cache->group('g', ttl: 90, soft: 10)->increment('k'));
+        $this->store->ahead = 11_000;
+        self::assertSame(2, $this->store->cache()->group('g')->increment('k'), 'It counts on until its end.');
+        self::assertSame(0, $this->store->cache()->group('g')->remember('k', static fn(): int => 0));
+    }
+
     public function testSetMultipleTakesTags(): void
     {
         $this->cache->setMultiple(['a' => 1, 'b' => 2], tags: ['t', 'u']);

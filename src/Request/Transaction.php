@@ -48,6 +48,12 @@ final class Transaction
         $this->due = \hrtime(true) + self::RENEWAL;
     }
 
+    /** Whether a value that was set inside waits for the end. */
+    public function holds(string $key): bool
+    {
+        return isset($this->changes[$key][1]);
+    }
+
     public function begin(): void
     {
         if ($this->depth++ === 0) {

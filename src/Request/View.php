@@ -58,7 +58,7 @@ final class View
     /** hrtime() at which a get calls Cache::check(): at the next renewal, or at once while a transaction is open. */
     public int $due = 0;
 
-    /** Grows with each change by this request. */
+    /** Grows with each change by this request, and when it learns of others' or begins anew: what is being decoded may be older. */
     public int $changes = 0;
 
     /** Grows when this request learns of others' changes. */
@@ -214,6 +214,7 @@ final class View
         // A destructor or signal handler that uses the cache meanwhile must not read them before they have followed.
         $this->nearReadable = false;
         $this->version++;
+        $this->changes++;
         $this->held = $this->heldMarkers = [];
         $this->markers = $this->floors = [];
         foreach ($this->opened() as [, $copies]) {
@@ -297,6 +298,7 @@ final class View
         foreach ($changes->list as [, , $writer]) {
             if ($writer !== $this->writer) {
                 $this->news++;
+                $this->changes++;
                 break;
             }
         }
@@ -893,6 +895,7 @@ final class View
     private function forgetAll(): void
     {
         $this->news++;
+        $this->changes++;
         $this->markers = $this->floors = [];
         foreach ($this->opened() as [, $copies]) {
             $copies->clear();

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Request;
 
 use Larder\Cache;
+use Larder\Tests\Reentrancy\Waking;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
@@ -155,6 +156,32 @@ abstract class ConflictTableRules extends TestCase
         $how === 'setMultiple' ? $a->setMultiple(['k' => $value]) : $a->$how('k', $value);
         $a->commit();
         self::assertContains($this->request()->get('k'), $how === 'fill' ? ['b'] : [null]);
+    }
+
+    /** A value's own code may take its time, or begin a job of its own. */
+    public function testWhatIsLearnedWhileAValueIsDecodedIsSeenAfterwards(): void
+    {
+        $calls = [
+            static fn(Cache $cache, string $key): mixed => $cache->get($key),
+            static fn(Cache $cache, string $key): mixed => $cache->has($key),
+            static fn(Cache $cache, string $key): mixed => $cache->getMultiple([$key, 'other']),
+            static fn(Cache $cache, string $key): mixed => $cache->remember($key, static fn(): string => 'computed'),
+        ];
+        foreach ($calls as $i => $call) {
+            foreach (['learn', 'refresh'] as $how) {
+                [$a, $b] = [$this->request(), $this->request()];
+                $b->set("$how$i", new Waking('old'));
+                $a->refresh();
+                Waking::$does = static function () use ($a, $b, $how, $i): void {
+                    Waking::$does = null;
+                    $b->set("$how$i", 'new');
+                    $a->$how();
+                };
+                $call($a, "$how$i");
+                Waking::$does = null;
+                self::assertSame('new', $a->get("$how$i"), "$how in call $i");
+            }
+        }
     }
 
     public function testAfterItsOwnDropTheRequestIsStillJudgedByItsFirstRead(): void

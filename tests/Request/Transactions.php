@@ -53,6 +53,24 @@ abstract class Transactions extends TestCase
         self::assertSame('inside', $this->cache()->get('k'));
     }
 
+    public function testWhatActsAtOnceAndIsRefusedLeavesWhatWasSetInside(): void
+    {
+        $a = $this->cache();
+        foreach ([
+            'add' => static fn(string $key): bool => $a->add($key, 1),
+            'replace' => static fn(string $key): bool => $a->replace($key, 1),
+            'increment' => static fn(string $key): bool => $a->increment($key) !== false,
+            'update' => static fn(string $key): bool => $a->update($key, static fn(mixed $value): int => 1) !== null,
+        ] as $key => $act) {
+            $a->transaction(static function () use ($a, $key, $act): void {
+                $a->set($key, 'inside');
+                self::assertFalse($act($key), $key);
+                self::assertSame('inside', $a->get($key), $key);
+            });
+            self::assertSame('inside', $this->cache()->get($key));
+        }
+    }
+
     public function testWhoReadsBetweenLeavesNothingOld(): void
     {
         foreach (['set', 'delete', 'intend', 'setMultiple', 'deleteMultiple'] as $how) {
