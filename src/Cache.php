@@ -1139,11 +1139,7 @@ final class Cache implements HitPath
             return $here->atomic($key, $value, $decide);
         }
         $held = Signals::hold();
-        $swaps = $this->request->swaps();
-        $name = $this->space->key($key);
-        // What a transaction has set stays with it, if nothing comes of this.
-        $this->request->transaction?->holds($name) || $this->copies->drop($key);
-        $entry = $swaps->atomic($name, $this->space, $decide);
+        $entry = $this->swap($key, $decide);
         if ($entry !== null) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -1168,6 +1164,17 @@ final class Cache implements HitPath
         }, $ttl);
 
         return $count ?? false;
+    }
+
+    /** @param \Closure(?Entry): ?Entry $decide */
+    private function swap(string $key, \Closure $decide): ?Entry
+    {
+        $swaps = $this->request->swaps();
+        $name = $this->space->key($key);
+        // What a transaction has set stays with it, if nothing comes of this.
+        $this->request->transaction?->holds($name) || $this->copies->drop($key);
+
+        return $swaps->atomic($name, $this->space, $decide);
     }
 
     /** @param \Closure(?Entry, mixed): mixed $next takes the entry and its value, returns the new value, or null to keep the old one */
@@ -1195,11 +1202,7 @@ final class Cache implements HitPath
 
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, $soft, []) : $there->with($payload);
         };
-        $swaps = $this->request->swaps();
-        $name = $this->space->key($key);
-        // What a transaction has set stays with it, if nothing comes of this.
-        $this->request->transaction?->holds($name) || $this->copies->drop($key);
-        $entry = $swaps->atomic($name, $this->space, $decide);
+        $entry = $this->swap($key, $decide);
         if ($entry === null || $value === null) {
             return null;
         }

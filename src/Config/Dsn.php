@@ -192,9 +192,10 @@ final class Dsn
             return new self($scheme, servers: self::memcached($text, $rest), query: $query);
         }
 
-        $dsn = self::redis($text, $scheme, $rest, \array_diff_key($query, ['cafile' => true, 'peer_name' => true]));
-        $dsn->cafile = $query['cafile'] ?? '';
-        $dsn->peerName = $query['peer_name'] ?? '';
+        [$cafile, $peerName] = [$query['cafile'] ?? '', $query['peer_name'] ?? ''];
+        unset($query['cafile'], $query['peer_name']);
+        $dsn = self::redis($text, $scheme, $rest, $query);
+        [$dsn->cafile, $dsn->peerName] = [$cafile, $peerName];
         if (!$dsn->isTls() && ($dsn->cafile !== '' || $dsn->peerName !== '')) {
             throw InvalidConfiguration::malformed($text, "cafile and peer_name are for TLS, which $scheme:// does not use", 'write ' . ($scheme === 'predis' ? 'predis+tls' : 'rediss' . \substr($scheme, 5)) . ':// or leave them out');
         }

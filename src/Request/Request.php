@@ -353,7 +353,7 @@ final class Request
         }
     }
 
-    /** The same. */
+    /** Asks what others have changed, for the same requests. */
     public static function renewAll(): void
     {
         foreach (self::ofCaller() as $request) {

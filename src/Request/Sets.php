@@ -126,8 +126,7 @@ final class Sets
         if ($entry->tags !== [] || !isset($view->floors[$space->path])) {
             $view->precede($space, $entry);
         }
-        [$how, $reference] = $history->reference($key);
-        $how !== History::MISSED || !$space->cacheOnly || !$this->isFound($key, $space) || $how = History::SEEN;
+        [$how, $reference] = $this->reference($key, $space);
         if ($how === History::UNSURE) {
             return null;
         }
@@ -151,10 +150,20 @@ final class Sets
         return $change;
     }
 
-    /** Whether this request has read the key since it missed it: in a cache-only space the last set after a hit wins. */
-    private function isFound(string $key, Space $space): bool
+    /**
+     * As History::reference(). In a cache-only space the last set after a hit wins, also where a miss came before the hit.
+     *
+     * @return array{int, int}
+     */
+    private function reference(string $key, Space $space): array
     {
-        return $this->view->history->wasFound($key) || ($this->view->copies($space)?->shows(\substr($key, \strlen($space->entries))) ?? false);
+        $reference = $this->view->history->reference($key);
+        if ($reference[0] === History::MISSED && $space->cacheOnly
+            && ($this->view->history->wasFound($key) || ($this->view->copies($space)?->shows(\substr($key, \strlen($space->entries))) ?? false))) {
+            $reference[0] = History::SEEN;
+        }
+
+        return $reference;
     }
 
     /**
@@ -168,8 +177,7 @@ final class Sets
     {
         $history = $this->view->history;
         $epoch = $first->epoch ?? $history->epoch;
-        [$how, $reference] = $history->reference($key);
-        $how !== History::MISSED || !$space->cacheOnly || !$this->isFound($key, $space) || $how = History::SEEN;
+        [$how, $reference] = $this->reference($key, $space);
         $verdict = ConflictTable::set($how, $space->cacheOnly, null, false, false);
         $stored = $entry;
         $strict = false;

@@ -12,6 +12,7 @@ use Larder\Lab\Service\Place;
 use Larder\Lab\Service\Program;
 use Larder\Tests\Support\Certificate;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\StrictEndpoint;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -45,7 +46,7 @@ final class RedisTlsTest extends TestCase
         $this->authority = $this->directory->write('ca.pem', self::$certificate ??= Certificate::for(self::NAME, $this->directory));
         $this->port = Place::freePort();
         $this->tls = ['tls-cert-file' => $this->authority, 'tls-key-file' => $this->authority, 'tls-ca-cert-file' => $this->authority, 'tls-auth-clients' => 'no'];
-        $this->server = new RedisServer(config: $this->tls + ['tls-port' => (string) $this->port, 'requirepass' => 'secret', 'cluster-enabled' => 'no']);
+        $this->server = new RedisServer(config: $this->tls + ['tls-port' => (string) $this->port, 'requirepass' => 'secret']);
     }
 
     protected function tearDown(): void
@@ -102,9 +103,7 @@ final class RedisTlsTest extends TestCase
         if ($scheme === 'rediss+single' || $scheme === 'rediss+cluster') {
             // A cluster of one.
             $this->port = Place::freePort();
-            $this->server = new RedisServer(config: $this->tls + ['tls-port' => (string) $this->port, 'tls-cluster' => 'yes', 'requirepass' => 'secret', 'cluster-enabled' => 'yes', 'cluster-port' => (string) Place::freePort()]);
-            $this->server->command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-            Wait::until(fn(): bool => \str_contains((string) $this->server->command('CLUSTER', 'INFO'), 'cluster_state:ok'), 'the cluster of one');
+            $this->server = StrictEndpoint::server($this->tls + ['tls-port' => (string) $this->port, 'tls-cluster' => 'yes', 'requirepass' => 'secret']);
         }
 
         return "$scheme://:secret@127.0.0.1:$this->port";

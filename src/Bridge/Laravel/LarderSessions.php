@@ -38,8 +38,12 @@ final class LarderSessions implements \SessionHandlerInterface
         try {
             return $this->handler()->write($id, $data);
         } catch (SessionChanged $changed) {
+            if ($this->settings->sessionLock) {
+                throw $changed;
+            }
+
             // Its response stands. Without locks only a session that was destroyed meanwhile is not written, by a log-out in another tab.
-            return !$this->settings->sessionLock ?: throw $changed;
+            return true;
         } finally {
             // Also what was read under the id from before a log-in.
             $this->handler()->close();
