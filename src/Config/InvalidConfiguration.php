@@ -140,6 +140,11 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a size in bytes above zero. Write for example ' . $option . '=256M, 1G or 67108864.');
     }
 
+    public static function budget(mixed $given, int $least): self
+    {
+        return new self('The option "budget" is ' . self::shown($given) . ", but must be $least bytes at least, since less holds hardly an entry. Write for example budget=256M.");
+    }
+
     public static function seconds(string $option, mixed $given, string $example): self
     {
         return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a number of seconds above zero and below a billion. Write for example ' . $option . '=' . $example . '.');

@@ -29,6 +29,9 @@ final class Options
     public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
     public const COMPRESSORS = ['none' => '', 'zstd' => 'zstd', 'lz4' => 'lz4', 'gzip' => 'zlib'];
 
+    /** Bytes of a budget: an empty database alone takes a tenth of it. */
+    private const LEAST = 1 << 20;
+
     private const UNITS = ['' => 1, 'K' => 1024, 'M' => 1_048_576, 'G' => 1_073_741_824, 'T' => 1_099_511_627_776];
 
     // Plain properties, which nothing changes after from(): each web request makes this object, and what is as usual costs nothing.
@@ -208,6 +211,9 @@ final class Options
                     break;
                 case 'budget':
                     $options->budget = self::size('budget', $value);
+                    if ($options->budget < self::LEAST) {
+                        throw InvalidConfiguration::budget($value, self::LEAST);
+                    }
                     break;
                 case 'near_budget':
                     $options->nearBudget = self::size('near_budget', $value);

@@ -155,13 +155,13 @@ final class OptionsTest extends TestCase
     {
         $logger = new NullLogger();
         $options = Options::from([
-            'dsn' => 'file:///d', 'prefix' => 'shop', 'serializer' => 'igbinary', 'compressor' => 'gzip', 'budget' => 4096,
+            'dsn' => 'file:///d', 'prefix' => 'shop', 'serializer' => 'igbinary', 'compressor' => 'gzip', 'budget' => 2 << 20,
             'near_budget' => '2 MiB', 'timeout' => 1, 'lease' => 2.5, 'secret' => 's', 'logger' => $logger, 'cacheOnly' => true, 'near' => null,
         ]);
 
         self::assertSame('igbinary', $options->serializer);
         self::assertSame('gzip', $options->compressor);
-        self::assertSame(4096, $options->budget);
+        self::assertSame(2 << 20, $options->budget);
         self::assertSame(2 << 20, $options->nearBudget);
         self::assertSame(1.0, $options->timeout);
         self::assertSame(2.5, $options->lease);
@@ -186,7 +186,7 @@ final class OptionsTest extends TestCase
     #[DataProvider('sizes')]
     public function testSizes(mixed $given, int $bytes): void
     {
-        self::assertSame($bytes, Options::from(['dsn' => 'memory://', 'budget' => $given])->budget);
+        self::assertSame($bytes, Options::from(['dsn' => 'memory://', 'near_budget' => $given])->nearBudget);
     }
 
     /** @return iterable<string, array{null|string|array<array-key, mixed>, string}> */
@@ -194,6 +194,9 @@ final class OptionsTest extends TestCase
     {
         foreach ([-1, 0, '-1', '0', '0M', '', 'much', '1.5.2M', '1X', 1.5, true, [], '99999999999999T', 'M', "1M\n"] as $budget) {
             yield 'budget ' . \json_encode($budget) => [['dsn' => 'memory://', 'budget' => $budget], '"budget"'];
+        }
+        foreach ([1, '1K', '1023K', (1 << 20) - 1] as $budget) {
+            yield 'budget ' . \json_encode($budget) => [['dsn' => 'memory://', 'budget' => $budget], '1048576 bytes at least'];
         }
         foreach ([-1, 0, '0', 'soon', '', \NAN, \INF, true, [], '1s'] as $i => $timeout) {
             yield 'timeout ' . $i => [['dsn' => 'memory://', 'timeout' => $timeout], '"timeout"'];

@@ -177,7 +177,8 @@ final class RedisUserTest extends TestCase
         $cache->refresh();
         $before = (array) $this->server()->command('KEYS', 'larder:*:r:*');
         $this->server()->command('DEL', 'larder:head');
-        for ($i = 0; $i < 100 && \array_intersect($before, (array) $this->server()->command('KEYS', 'larder:*')) !== []; $i++) {
+        // The mark of the sweep too must be gone: a sweep writes, and a replica would refuse that instead.
+        for ($i = 0; $i < 100 && \array_intersect([...$before, 'larder:sweep'], (array) $this->server()->command('KEYS', 'larder:*')) !== []; $i++) {
             $cache->set('k', 'v');
             $cache->refresh();
         }
