@@ -5,8 +5,8 @@
  *
  *               | tag 1 … tag 7 | visited bits | item 1 … item 7 |
  *
- * A key lies in one of fourteen places. If all are taken the least used of them is evicted: nothing is ever moved, so a
- * reader without a lock never misses a key that is there. Only the store of an item's offset makes it visible, and
+ * A key lies in one of fourteen places. If all are taken the least used of them is evicted. Items never move, and their
+ * places only when the index grows, which a reader without a lock notices: so it never misses a key that is there. Only the store of an item's offset makes it visible, and
  * only after it is whole; everything else that describes it (tag, queue, slab) can be made anew from the items that
  * the buckets name (recovery.c).
  *
@@ -534,8 +534,70 @@ static _Atomic uint64_t *make_place(seg *segment, seg_shard *shard, uint64_t has
 	return &worst->entries[worst_way];
 }
 
+static bool get_page(seg *segment, const seg_bucket *bucket)
+{
+	if (!seg_lock_units(segment)) {
+		return false;
+	}
+	bool got = !seg_is_broken(segment) && seg_get_memory(segment, seg_of(segment, bucket), 4096, false);
+	seg_unlock_units(segment);
+
+	return got;
+}
+
+/*
+ * One bucket more, which takes its items from one that is there: first it has them, then the index is larger, then the
+ * other has them no more. A reader who finds nothing looks whether the size is still the same.
+ */
+static void grow(seg *segment, seg_shard *shard)
+{
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets, *pair[2];
+	uint64_t size = seg_index_size(segment, shard), n = seg_size_buckets(size), bits = size >> SEG_SIZE_BITS;
+
+	bits += n == segment->base_buckets << bits;
+	seg_bucket *old = first + n - (segment->base_buckets << (bits - 1)), *fresh = first + n;
+	/* Whole pages, of which this bucket is the first. */
+	if (n == segment->n_buckets || (seg_of(segment, fresh) % 4096 == 0 && !get_page(segment, fresh))) {
+		return;
+	}
+	size = seg_size_of(n + 1, bits);
+	SEG_POINT("grow");
+	memset((void *) fresh, 0, sizeof *fresh);
+	for (int way = 0; way < SEG_WAYS; way++) {
+		uint64_t entry = atomic_load_explicit(&old->entries[way], memory_order_relaxed);
+		if (entry) {
+			seg_buckets_in(segment, shard, size, seg_at(segment, seg_entry_offset(entry))->hash, pair);
+			if (pair[0] == fresh || pair[1] == fresh) {
+				atomic_store_explicit(&fresh->entries[way], entry, memory_order_relaxed);
+				atomic_store_explicit(&fresh->tags[way], atomic_load_explicit(&old->tags[way], memory_order_relaxed), memory_order_relaxed);
+				SEG_POINT("grow-copied");
+			}
+		}
+	}
+	atomic_store_explicit(&fresh->visited, atomic_load_explicit(&old->visited, memory_order_relaxed), memory_order_relaxed);
+	SEG_POINT("grow-whole");
+	atomic_store(&segment->header->index[shard - segment->shards], size);
+	SEG_POINT("grow-larger");
+	for (int way = 0; way < SEG_WAYS; way++) {
+		if (atomic_load_explicit(&fresh->entries[way], memory_order_relaxed)) {
+			atomic_store_explicit(&old->tags[way], 0, memory_order_release);
+			SEG_POINT("grow-tag");
+			atomic_store(&old->entries[way], 0);
+			SEG_POINT("grow-entry");
+			clear_visited(old, way);
+		} else {
+			clear_visited(fresh, way);
+		}
+	}
+	SEG_POINT("grown");
+}
+
 static void insert(seg *segment, seg_shard *shard, seg_item *item)
 {
+	/* Half full on average; and buckets that have not been split yet half as full again. */
+	if (UNLIKELY(shard->queue.count * 2 > seg_size_buckets(seg_index_size(segment, shard)) * SEG_WAYS)) {
+		grow(segment, shard);
+	}
 	_Atomic uint64_t *entry = make_place(segment, shard, item->hash);
 	seg_bucket *b = bucket_of(entry);
 	int way = (int) (entry - b->entries);

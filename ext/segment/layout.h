@@ -5,9 +5,12 @@
  *   slots      slots         one a process (one a thread where PHP has threads): who it is, what it is writing
  *   pins       pins          a row of bits a slot: the pages of which its request holds values (pins.c)
  *   shards     shards        a lock each, and what it protects
- *   buckets    the index     64 bytes a bucket, n_buckets of each shard in a row (index.c)
+ *   buckets    the index     64 bytes a bucket, room for n_buckets of each shard in a row (index.c)
  *   units      the unit map  who has each half KiB of the values (slabs.c)
  *   values     the values    items: key and value, never moved (item.h)
+ *
+ * The file has its whole size from the beginning, and memory only for what is used: the index gets it bucket by bucket,
+ * the values chunk by chunk, with their part of the map, the pins row by row (mapping.c, seg_get_memory()).
  *
  * Everything is found by its distance from the file's beginning ("offset"), 0 being nothing. The only addresses are
  * inside values, where the engine reads them: they count from header.base, at which the file is mapped read-only.
@@ -22,7 +25,7 @@
 #include <stdint.h>
 
 #define SEG_MAGIC       UINT64_C(0x31474553444c524c) /* "LRLDSEG1", read as bytes */
-#define SEG_LAYOUT      6
+#define SEG_LAYOUT      7
 #define SEG_SOUND       UINT64_C(0x646e756f53) /* "Sound" */
 #define SEG_IDENTITY    192
 #ifndef SEG_SLOTS
@@ -34,6 +37,7 @@
 #define SEG_PAGE        (32 * SEG_UNIT)
 #define SEG_CLASSES     18
 #define SEG_BINS        64
+#define SEG_CHUNKS      8192
 #define SEG_SMALLEST    (1024 * 1024)
 
 typedef uint64_t seg_offset;
@@ -86,15 +90,23 @@ typedef struct {
 	uint64_t boot;                     /* which start of the machine it was made after: clocks and locks begin anew with it */
 	uint64_t secret[4];                /* drawn when it was made: nobody can choose keys that hash alike (seg_hash()) */
 	uint32_t n_slots, n_shards;
-	uint64_t n_buckets;                /* of a shard */
-	uint64_t n_units;
+	uint64_t n_buckets;                /* of a shard, at most: */
+	uint64_t base_buckets;             /* this many, doubled a few times */
+	uint64_t n_units, chunk_units;     /* of the values, whole chunks */
 	uint64_t n_words;                  /* of 64 pins each, a slot */
 	seg_offset slots, pins, shards, buckets, units, values;
 	uint64_t check;                    /* of all above */
 
 	_Atomic uint32_t ready;            /* 1: made to its end */
 	_Atomic uint32_t used_slots;       /* no slot beyond was ever taken */
+	/* How many buckets each shard has (seg_index_size()). Every reader looks at them, and only growing changes them. */
+	_Alignas(64) _Atomic uint64_t index[SEG_SHARDS];
 	_Alignas(64) pthread_mutex_t units_lock;
+	uint64_t given_units;              /* of the chunks that have memory, */
+	uint64_t chunks[SEG_CHUNKS / 64];  /* a bit each; in the map and the values of others nothing is looked at */
+	_Atomic uint64_t given;            /* bytes of the file that have memory, at least */
+	_Atomic int64_t ask_again;         /* when memory was refused: not before, by seg_clock() */
+	_Atomic uint32_t grows;            /* 0: its file system gives memory for the whole file at once only */
 	uint64_t free_units;
 	seg_offset bins[SEG_BINS];         /* runs of free units by length */
 	uint64_t window;                   /* unit at which the next search for a stretch to clear begins: always the beginning of a run */

@@ -88,6 +88,7 @@ struct seg_file {
 	unsigned users;
 	bool forked;                       /* a child has it too: the last one here is not the last one */
 	bool lost;                         /* nobody here opens it again (seg_lose()) */
+	int writable;                      /* the file once more, to get memory for it */
 };
 
 static struct seg_file *files;
@@ -243,6 +244,16 @@ static void begin(void)
 
 /* ---- the header ---- */
 
+/* With so many buckets a shard begins, or with up to twice as many: a page. */
+#define BASE_BUCKETS 32
+
+/* What a new file takes, at most; and at least, where the file system counts it. */
+#define LEAST_FILE  262144
+#define LEAST_GIVEN 65536
+
+/* Bytes of the values that get memory together, unless there were too many of them. */
+#define LEAST_CHUNK 65536
+
 /* Where everything lies in a file of that size. */
 static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 {
@@ -263,10 +274,25 @@ static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 	/* Eleven buckets for eight KiB of values: of the smallest items there are eight in one, and then five of six places are taken, and hardly ever both buckets of a key. */
 	uint64_t rest = bytes - h->buckets - 2 * 4096;
 	uint64_t units = rest * 16 / (16 * SEG_UNIT + 11 * sizeof(seg_bucket) + 16 * sizeof(uint64_t));
-	h->n_buckets = units * 11 / 16 / SEG_SHARDS;
+	h->base_buckets = units * 11 / 16 / SEG_SHARDS;
+	uint64_t doubled = 1;
+	for (; h->base_buckets >= 2 * BASE_BUCKETS; doubled *= 2) {
+		h->base_buckets /= 2;
+	}
+	h->n_buckets = h->base_buckets * doubled;
 	h->units = page_up(h->buckets + sizeof(seg_bucket) * h->n_buckets * SEG_SHARDS);
 	h->values = page_up(h->units + units * sizeof(uint64_t));
+	h->chunk_units = LEAST_CHUNK / SEG_UNIT;
+	while (units / h->chunk_units > SEG_CHUNKS) {
+		h->chunk_units *= 2;
+	}
 	h->n_units = (bytes - h->values) / SEG_UNIT < units ? (bytes - h->values) / SEG_UNIT : units;
+	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
+		atomic_store(&h->index[i], seg_size_of(h->base_buckets, 0));
+	}
+	atomic_store(&h->grows, 1);
+	h->chunks[0] = 1;
+	h->given_units = h->chunk_units;
 }
 
 /* Whether it is a header of this build's, whole, and says of itself what lay_out() would. */
@@ -301,10 +327,23 @@ static verdict judge(const seg_header *h, uint64_t bytes, const char *identity)
 	return atomic_load(&h->ready) == 1 ? GOOD : REPLACEABLE;
 }
 
-/* Whether what changes in it can be, as long as others use it: nothing in there may lead out of the file. */
+/* Whether how large it has grown can be: after that nothing leads out of what has memory. */
+static bool is_possible(const seg_header *h)
+{
+	bool possible = atomic_load(&h->used_slots) <= h->n_slots && (h->chunks[0] & 1);
+
+	for (int i = 0; i < SEG_SHARDS; i++) {
+		uint64_t size = atomic_load(&h->index[i]), n = seg_size_buckets(size), bits = size >> SEG_SIZE_BITS;
+		possible = possible && bits < 40 && n >= h->base_buckets && n <= h->n_buckets && n <= h->base_buckets << bits && (bits == 0 || n > h->base_buckets << (bits - 1));
+	}
+
+	return possible;
+}
+
+/* And the rest of what changes, as long as others use it. */
 static bool is_sane(const seg_header *h)
 {
-	bool sane = atomic_load(&h->used_slots) <= h->n_slots && h->free_units <= h->n_units && h->window <= h->n_units;
+	bool sane = is_possible(h) && h->given_units <= h->n_units && h->free_units <= h->given_units && h->window <= h->n_units;
 
 	for (int i = 0; i < SEG_BINS; i++) {
 		sane = sane && (!h->bins[i] || (h->bins[i] >= h->values && h->bins[i] < h->bytes && (h->bins[i] - h->values) % SEG_UNIT == 0));
@@ -340,6 +379,8 @@ static void find_parts(seg *segment)
 	segment->shards = (seg_shard *) (segment->rw + h->shards);
 	segment->buckets = (seg_bucket *) (segment->rw + h->buckets);
 	segment->n_buckets = h->n_buckets;
+	segment->base_buckets = h->base_buckets;
+	segment->index = h->index;
 	memcpy(segment->secret, h->secret, sizeof segment->secret);
 	segment->check = h->check;
 	segment->units = (uint64_t *) (segment->rw + h->units);
@@ -360,7 +401,7 @@ static seg *handle(struct seg_file *file, const char *path)
 	segment->view = file->ro ? file->ro : file->rw;
 	segment->header = (seg_header *) file->rw;
 	segment->bytes = file->bytes;
-	segment->fd = file->fd;
+	segment->fd = file->writable;
 	segment->slot = -1;
 	segment->first_word = UINT64_MAX;
 	segment->passing = SEG_NONE;
@@ -368,20 +409,23 @@ static seg *handle(struct seg_file *file, const char *path)
 	return segment;
 }
 
-static struct seg_file *keep(int fd, const struct stat *found, char *rw, const char *ro)
+static struct seg_file *keep(int fd, int writable, const struct stat *found, char *rw, const char *ro)
 {
 	struct seg_file *file = malloc(sizeof *file);
 
 	if (file) {
-		*file = (struct seg_file) {files, found->st_dev, found->st_ino, rw, ro, (uint64_t) found->st_size, fd, 1, false, false};
+		*file = (struct seg_file) {files, found->st_dev, found->st_ino, rw, ro, (uint64_t) found->st_size, fd, 1, false, false, writable};
 		files = file;
 	}
 
 	return file;
 }
 
-static void unmap(int fd, char *rw, const char *ro, uint64_t bytes)
+static void unmap(int fd, int writable, char *rw, const char *ro, uint64_t bytes)
 {
+	if (writable != fd) {
+		close(writable);
+	}
 	if (ro) {
 		munmap((void *) (uintptr_t) ro, bytes);
 	}
@@ -547,12 +591,13 @@ static void make_locks(seg *segment)
 }
 
 /* Everything of a file that is new and full of zeros, but that it is ready. False: what nobody may guess cannot be had. */
-static bool fill(const place *p, char *rw, uint64_t bytes, int fd, const char *identity, const char **ro)
+static bool fill(const place *p, char *rw, const seg_header *small, int fd, const char **ro)
 {
 	seg_header *h = (seg_header *) rw;
+	uint64_t bytes = small->bytes;
 	seg segment = {.rw = rw, .header = h, .bytes = bytes, .slot = -1};
 
-	lay_out(h, bytes, identity);
+	memcpy(h, small, sizeof *h);
 	if (!draw(&h->id, sizeof h->id) || !draw(h->secret, sizeof h->secret)) {
 		return false;
 	}
@@ -582,38 +627,131 @@ static bool counts_blocks(int fd)
 /* Whether somebody has punched a hole into it (fallocate -p): what lay there reads as zeros. */
 static bool has_hole(const seg_header *h, const struct stat *found)
 {
-	return atomic_load_explicit(&h->counted, memory_order_relaxed) == 1 && (uint64_t) found->st_blocks * 512 < (uint64_t) found->st_size;
+	return atomic_load_explicit(&h->counted, memory_order_relaxed) == 1
+		&& (uint64_t) found->st_blocks < (atomic_load_explicit(&h->grows, memory_order_relaxed) ? atomic_load_explicit(&h->given, memory_order_relaxed) : h->bytes) / 512;
 }
 
-/* All of it now: a page that a full file system cannot give later would be a SIGBUS. */
-static verdict allocate(place *p, int fd, uint64_t bytes)
+/* Bytes from an offset on: a page that a full file system cannot give later would be a SIGBUS. Zero, or what fallocate(2) says. */
+static int get_memory(int fd, seg_offset from, uint64_t bytes, bool whole)
 {
-	struct statvfs system;
-	sigset_t every, before, waiting, too_large;
-	const struct timespec now = {0, 0};
-	struct rlimit limit;
+	sigset_t every, before;
+	int error;
 
 	/* A signal would end it in the middle, and a timer's would do so each time. */
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
+	error = whole ? posix_fallocate(fd, (off_t) from, (off_t) bytes) : fallocate(fd, 0, (off_t) from, (off_t) bytes) != 0 ? errno : 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+
+	return error;
+}
+
+/* A tenth of the file system is left to others. */
+static bool has_room(int fd, uint64_t bytes)
+{
+	struct statvfs system;
+
+	return fstatvfs(fd, &system) != 0 || (uint64_t) system.f_bavail * system.f_frsize >= bytes + (uint64_t) system.f_blocks / 10 * system.f_frsize;
+}
+
+/* Milliseconds for which nobody asks again for what was refused. */
+#define REFUSED_FOR 1000
+
+/*
+ * Memory for a part of the file that has none yet. False: there is none, or (unless it is needed) less would be left to
+ * others than shall be. Under the lock of the units, so that what the file has is counted.
+ */
+bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed)
+{
+	seg_header *h = segment->header;
+
+	if (segment->lost || !atomic_load_explicit(&h->grows, memory_order_relaxed)) {
+		return true;
+	}
+	if (!needed && atomic_load_explicit(&h->ask_again, memory_order_relaxed) > seg_clock()) {
+		return false;
+	}
+	struct stat before, after;
+	SEG_POINT("get-memory");
+	if ((needed || has_room(segment->fd, bytes)) && fstat(segment->fd, &before) == 0 && get_memory(segment->fd, from, bytes, false) == 0 && fstat(segment->fd, &after) == 0) {
+		SEG_POINT("got-memory");
+		atomic_fetch_add_explicit(&h->given, (uint64_t) (after.st_blocks - before.st_blocks) * 512, memory_order_relaxed);
+		return true;
+	}
+	atomic_store_explicit(&h->ask_again, seg_clock() + REFUSED_FOR, memory_order_relaxed);
+
+	return false;
+}
+
+/* The file's size, of which nothing has memory yet. */
+static verdict set_size(place *p, int fd, uint64_t bytes)
+{
+	sigset_t too_large, before, waiting;
+	const struct timespec now = {0, 0};
+	struct rlimit limit;
+
+	sigemptyset(&too_large);
+	sigaddset(&too_large, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &too_large, &before);
 	sigpending(&waiting);
-	int error = posix_fallocate(fd, 0, (off_t) bytes);
+	int error = ftruncate(fd, (off_t) bytes) != 0 ? errno : 0;
 	if (error == EFBIG && !sigismember(&waiting, SIGXFSZ)) {
 		/* The signal that says the same would end the process (setrlimit(2), RLIMIT_FSIZE). */
-		sigemptyset(&too_large);
-		sigaddset(&too_large, SIGXFSZ);
 		sigtimedwait(&too_large, NULL, &now);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!error) {
-		return GOOD;
-	}
 	if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
 		return refuse(p, "%s cannot have %llu bytes: this process may write no file of more than %llu (ulimit -f); raise that, or name fewer bytes", p->path, (unsigned long long) bytes, (unsigned long long) limit.rlim_cur);
 	}
+
+	return error ? refuse(p, "%s cannot have %llu bytes: %s", p->path, (unsigned long long) bytes, strerror(error)) : GOOD;
+}
+
+static bool is_given(const seg_header *h, uint64_t chunk)
+{
+	return h->chunks[chunk / 64] >> (chunk % 64) & 1;
+}
+
+/* Everything that has memory, or shall have it from the beginning. */
+static int get_all(int fd, const seg_header *h)
+{
+	uint64_t row = h->n_words * sizeof(uint64_t), rows = atomic_load(&h->used_slots) * row, chunk = h->chunk_units * SEG_UNIT;
+	int error;
+
+	if (!atomic_load(&h->grows)) {
+		return get_memory(fd, 0, h->bytes, true);
+	}
+	if ((error = get_memory(fd, 0, h->pins + rows, false)) != 0 || (error = get_memory(fd, h->pins + (h->n_slots - 1) * row, row, false)) != 0
+		|| (error = get_memory(fd, h->shards, h->buckets - h->shards, false)) != 0) {
+		return error;
+	}
+	for (uint64_t i = 0; i < h->n_shards; i++) {
+		if ((error = get_memory(fd, h->buckets + i * h->n_buckets * sizeof(seg_bucket), seg_size_buckets(atomic_load(&h->index[i])) * sizeof(seg_bucket), false)) != 0) {
+			return error;
+		}
+	}
+	for (uint64_t i = 0; i * h->chunk_units < h->n_units; i++) {
+		/* The last may be shorter: behind it the file ends, or has some bytes of no use. */
+		if (is_given(h, i) && ((error = get_memory(fd, h->values + i * chunk, i * chunk + chunk > h->bytes - h->values ? h->bytes - h->values - i * chunk : chunk, false)) != 0
+			|| (error = get_memory(fd, h->units + i * h->chunk_units * sizeof(uint64_t), h->chunk_units * sizeof(uint64_t), false)) != 0)) {
+			return error;
+		}
+	}
+
+	return 0;
+}
+
+static verdict allocate(place *p, int fd, const seg_header *h)
+{
+	struct statvfs system;
+	int error = get_all(fd, h);
+
+	if (!error) {
+		return GOOD;
+	}
 	unsigned long long left = fstatvfs(fd, &system) == 0 ? (unsigned long long) system.f_bavail * system.f_frsize : 0;
 
-	return refuse(p, "%s cannot have %llu bytes: %s (%llu are free there); name fewer bytes, or a file system with more room", p->path, (unsigned long long) bytes, strerror(error), left);
+	return refuse(p, "%s has no room: %s (%llu bytes are free there); name a file system with more", p->path, strerror(error), left);
 }
 
 /* Segments of builds that are gone: nobody has them open, and nobody had for a day. Ours is what is being made. */
@@ -700,6 +838,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 {
 	char part[NAME_MAX + 16];
 	struct stat found;
+	seg_header h;
 	int fd;
 
 	snprintf(part, sizeof part, "%s.part", p->name);
@@ -709,7 +848,16 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 		return result;
 	}
 	SEG_POINT("create-begun");
-	result = allocate(p, fd, bytes);
+	lay_out(&h, bytes, identity);
+	result = set_size(p, fd, bytes);
+	if (result == GOOD && get_memory(fd, 0, 4096, false) == EOPNOTSUPP) {
+		atomic_store(&h.grows, 0);
+		memset(h.chunks, 255, sizeof h.chunks);
+		h.given_units = h.n_units;
+	}
+	if (result == GOOD) {
+		result = has_room(fd, atomic_load(&h.grows) ? LEAST_FILE : bytes) ? allocate(p, fd, &h) : refuse(p, "%s is not made: less than a tenth of its file system would be free; name one with more room", p->path);
+	}
 	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (rw == MAP_FAILED) {
 		if (result == GOOD) {
@@ -721,7 +869,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 	}
 	SEG_POINT("create-allocated");
 	const char *ro = NULL;
-	bool filled = fill(p, rw, bytes, fd, identity, &ro);
+	bool filled = fill(p, rw, &h, fd, &ro);
 	SEG_POINT("create-filled");
 	forbid_writing(fd);
 	/* Before anybody can find it: we have it open. */
@@ -731,16 +879,17 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm", p->path, strerror(errno));
 	} else if (renameat(p->directory, part, p->directory, p->name) != 0) {
 		result = refuse(p, "%s cannot be made: %s", p->path, strerror(errno));
-	} else if (fstat(fd, &found) != 0 || !(*file = keep(fd, &found, rw, ro))) {
+	} else if (fstat(fd, &found) != 0 || !(*file = keep(fd, fd, &found, rw, ro))) {
 		result = refuse(p, "There is no memory to open %s", p->path);
 	}
 	if (result != GOOD) {
 		unlinkat(p->directory, part, 0);
-		unmap(fd, rw, ro, bytes);
+		unmap(fd, fd, rw, ro, bytes);
 		return result;
 	}
 	SEG_POINT("create-named");
-	atomic_store(&((seg_header *) rw)->counted, counts_blocks(fd) && (uint64_t) found.st_blocks * 512 >= bytes);
+	atomic_store(&((seg_header *) rw)->given, (uint64_t) found.st_blocks * 512);
+	atomic_store(&((seg_header *) rw)->counted, counts_blocks(fd) && (uint64_t) found.st_blocks * 512 >= (atomic_load(&h.grows) ? LEAST_GIVEN : bytes));
 	atomic_store(&((seg_header *) rw)->ready, 1);
 	n->inode = found.st_ino;
 	n->device = found.st_dev;
@@ -761,13 +910,18 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 static void revive(seg *segment)
 {
 	seg_header *h = segment->header;
+	uint32_t used = atomic_load(&h->used_slots);
 
 	atomic_store(&h->used_slots, 0);
+	atomic_store(&h->ask_again, 0);
 	atomic_store(&h->quarantine, 0);
 	atomic_store(&h->orphans, 0);
 	atomic_store(&h->broken, 1);
 	memset(segment->slots, 0, h->n_slots * sizeof *segment->slots);
-	memset((void *) segment->pins, 0, (size_t) h->n_slots * h->n_words * sizeof *segment->pins);
+	for (uint32_t i = 0; i < used; i++) {
+		memset((void *) (segment->pins + i * h->n_words), 0, h->n_words * sizeof *segment->pins);
+	}
+	memset((void *) (segment->pins + (h->n_slots - 1) * h->n_words), 0, h->n_words * sizeof *segment->pins);
 	make_locks(segment);
 	SEG_POINT("revive-emptied");
 	seg_repair(segment);
@@ -838,7 +992,7 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 		result = OTHER_BUILD;
 	}
 	/* Nobody has one open for longer than the machine runs; alone it tells whether it was made since. */
-	if (result == GOOD && (alone ? h.boot != p->boot : !is_sane(&h))) {
+	if (result == GOOD && (alone ? h.boot != p->boot || !is_possible(&h) : !is_sane(&h))) {
 		result = REPLACEABLE;
 	}
 	bool closed = atomic_load(&h.closed) == 1;
@@ -850,16 +1004,16 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 	}
 	if (result == GOOD && alone && !closed) {
 		/* Its pages may have been taken away again. */
-		result = allocate(p, writable, bytes);
+		result = allocate(p, writable, &h);
 	}
 	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, writable, 0);
 	if (result == GOOD && rw == MAP_FAILED) {
 		result = refuse(p, "%s cannot be mapped: %s", p->path, strerror(errno));
 	}
-	if (writable >= 0) {
-		close(writable);
-	}
 	if (rw == MAP_FAILED) {
+		if (writable >= 0) {
+			close(writable);
+		}
 		close(fd);
 		return result;
 	}
@@ -874,7 +1028,7 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 	const char *ro = map_at(h.base, bytes, fd);
 	if (alone) {
 		if (!closed) {
-			seg segment = {.rw = rw, .view = rw, .header = (seg_header *) rw, .bytes = bytes, .slot = -1, .is_revived = true};
+			seg segment = {.rw = rw, .view = rw, .header = (seg_header *) rw, .bytes = bytes, .fd = writable, .slot = -1, .is_revived = true};
 			find_parts(&segment);
 			revive(&segment);
 		}
@@ -883,11 +1037,11 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 			result = refuse(p, "%s cannot be locked: %s", p->path, strerror(errno));
 		}
 	}
-	if (result == GOOD && !(*file = keep(fd, &found, rw, ro))) {
+	if (result == GOOD && !(*file = keep(fd, writable, &found, rw, ro))) {
 		result = refuse(p, "There is no memory to open %s", p->path);
 	}
 	if (result != GOOD) {
-		unmap(fd, rw, ro, bytes);
+		unmap(fd, writable, rw, ro, bytes);
 	}
 
 	return result;
@@ -998,11 +1152,13 @@ void seg_lose(seg *segment, const char *why)
 {
 	/* A bucket a shard, in which nothing is. */
 	static seg_bucket nothing[SEG_SHARDS];
+	static const _Atomic uint64_t sizes[SEG_SHARDS] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 	if (!segment->lost) {
 		segment->lost = why;
 		segment->buckets = nothing;
-		segment->n_buckets = 1;
+		segment->n_buckets = segment->base_buckets = 1;
+		segment->index = sizes;
 		if (segment->file) {
 			segment->file->lost = true;
 		}
@@ -1109,7 +1265,7 @@ void seg_close(seg *segment)
 		}
 		*link = file->next;
 		say_goodbye(file);
-		unmap(file->fd, file->rw, file->ro, file->bytes);
+		unmap(file->fd, file->writable, file->rw, file->ro, file->bytes);
 		free(file);
 	}
 	pthread_mutex_unlock(&files_lock);

@@ -147,6 +147,18 @@ void seg_bury_the_dead(seg *segment)
 	}
 }
 
+/* Memory for a slot's row of bits. */
+static bool get_row(seg *segment, uint32_t slot)
+{
+	if (!seg_lock_units(segment)) {
+		return false;
+	}
+	bool got = seg_get_memory(segment, seg_of(segment, row_of(segment, slot)), segment->header->n_words * sizeof *segment->pins, true);
+	seg_unlock_units(segment);
+
+	return got;
+}
+
 void seg_take_slot(seg *segment)
 {
 	seg_header *h = segment->header;
@@ -170,6 +182,10 @@ void seg_take_slot(seg *segment)
 			continue;
 		}
 		SEG_POINT("take-slot");
+		if (!get_row(segment, i)) {
+			pthread_mutex_unlock(&slot->life);
+			return;
+		}
 		uint32_t used = atomic_load(&h->used_slots);
 		while (used <= i && !atomic_compare_exchange_weak(&h->used_slots, &used, i + 1)) {
 		}
@@ -450,13 +466,12 @@ static inline bool is_fresh(const finding *f)
 }
 
 /* The item, whose pages' bits we have; NULL: at some moment since this began there was none. */
-static const seg_item *seek(seg *segment, uint64_t hash, const char *key, uint32_t length, finding *f)
+static const seg_item *seek_in(seg *segment, const seg_shard *shard, uint64_t size, uint64_t hash, const char *key, uint32_t length, finding *f)
 {
-	seg_shard *shard = seg_shard_of(segment, hash);
 	seg_bucket *pair[2];
 	uint8_t tag = seg_tag(hash);
 
-	seg_buckets_of(segment, shard, hash, pair);
+	seg_buckets_in(segment, shard, size, hash, pair);
 	for (int i = 0; i < 2; i++) {
 		seg_bucket *b = pair[i];
 		for (int way = 0; way < SEG_WAYS; way++) {
@@ -492,6 +507,24 @@ static const seg_item *seek(seg *segment, uint64_t hash, const char *key, uint32
 	}
 
 	return NULL;
+}
+
+/* An item that is not found may have been moved, by an index that grew meanwhile (index.c): its size was changed before the item went from its old place. */
+static inline const seg_item *seek(seg *segment, uint64_t hash, const char *key, uint32_t length, finding *f)
+{
+	const seg_shard *shard = seg_shard_of(segment, hash);
+
+	for (;;) {
+		uint64_t size = seg_index_size(segment, shard);
+		const seg_item *item = seek_in(segment, shard, size, hash, key, length, f);
+		if (LIKELY(item != NULL)) {
+			return item;
+		}
+		atomic_thread_fence(memory_order_acquire);
+		if (LIKELY(seg_index_size(segment, shard) == size)) {
+			return NULL;
+		}
+	}
 }
 
 /* Somebody has read it since SIEVE's hand passed. */

@@ -79,7 +79,7 @@ static void repair_shard(seg *segment, seg_shard *shard)
 	shard->hand = shard->sweep = 0;
 	shard->soonest = shard->next_soonest = 0;
 	SEG_POINT("repair-shard-empty");
-	for (uint64_t n = 0; n < segment->n_buckets; n++) {
+	for (uint64_t n = 0; n < seg_size_buckets(seg_index_size(segment, shard)); n++) {
 		seg_bucket *b = &first[n];
 		for (int way = 0; way < SEG_WAYS; way++) {
 			uint64_t entry = atomic_load(&b->entries[way]);
@@ -208,7 +208,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
 	uint64_t named = 0, queued = 0, bytes = 0;
 
-	for (uint64_t n = 0; n < segment->n_buckets; n++) {
+	for (uint64_t n = 0; n < seg_size_buckets(seg_index_size(segment, shard)); n++) {
 		for (int way = 0; way < SEG_WAYS; way++) {
 			uint64_t entry = atomic_load(&first[n].entries[way]);
 			seg_offset offset = seg_entry_offset(entry);

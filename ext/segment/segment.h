@@ -31,7 +31,8 @@ typedef struct seg {
 	_Atomic uint64_t *pins;
 	seg_shard *shards;
 	seg_bucket *buckets;
-	uint64_t n_buckets;                /* of a shard */
+	uint64_t n_buckets, base_buckets;  /* of a shard, at most and at least */
+	const _Atomic uint64_t *index;     /* how many each has */
 	uint64_t secret[4];
 	uint64_t *units;
 	uint64_t bytes, check;             /* as the header said when it was opened */
@@ -166,15 +167,52 @@ static inline uint8_t seg_tag(uint64_t hash)
 	return tag ? tag : 1;
 }
 
-/* The two buckets in which a key may lie. */
+/*
+ * How large a shard's index is: below, the number of its buckets; above, as many bits of a hash as tell its rows.
+ *
+ * It is a table of base_buckets columns, and grows by one bucket at a time (linear hashing, Litwin, 1980): the next one,
+ * at column x of row y + half, takes from the one at x of row y what has the bit more. Rows that are not there yet are
+ * found half way up.
+ */
+static inline uint64_t seg_index_size(const seg *segment, const seg_shard *shard)
+{
+	return atomic_load_explicit(&segment->index[shard - segment->shards], memory_order_acquire);
+}
+
+#define SEG_SIZE_BITS 48
+
+static inline uint64_t seg_size_buckets(uint64_t size)
+{
+	return size & ((UINT64_C(1) << SEG_SIZE_BITS) - 1);
+}
+
+static inline uint64_t seg_size_of(uint64_t buckets, uint64_t bits)
+{
+	return buckets | bits << SEG_SIZE_BITS;
+}
+
+static inline uint64_t seg_bucket_at(uint64_t base, uint64_t size, uint64_t column, uint64_t hash)
+{
+	uint64_t rows = (UINT64_C(1) << (size >> SEG_SIZE_BITS)) - 1, at = column + base * (hash & rows);
+
+	return at < seg_size_buckets(size) ? at : column + base * (hash & rows >> 1);
+}
+
+/* The two buckets in which a key may lie: of two columns, so that they are never the same, however large the index is. */
+static inline void seg_buckets_in(const seg *segment, const seg_shard *shard, uint64_t size, uint64_t hash, seg_bucket *pair[2])
+{
+	uint64_t base = segment->base_buckets, other = (hash * UINT64_C(0xd6e8feb86659fd93)) >> 32;
+	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
+	uint64_t one = ((hash & 0xffffffff) * base) >> 32, two = one + 1 + ((other * (base - 1)) >> 32);
+
+	pair[0] = first + seg_bucket_at(base, size, one, hash);
+	pair[1] = first + seg_bucket_at(base, size, two < base ? two : two - base, other);
+}
+
+/* Under the shard's lock. */
 static inline void seg_buckets_of(const seg *segment, const seg_shard *shard, uint64_t hash, seg_bucket *pair[2])
 {
-	uint64_t n = segment->n_buckets;
-	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * n;
-	uint64_t one = ((hash & 0xffffffff) * n) >> 32, other = (((hash * UINT64_C(0xd6e8feb86659fd93)) >> 32) * n) >> 32;
-
-	pair[0] = first + one;
-	pair[1] = first + (other == one ? (one + 1) % n : other);
+	seg_buckets_in(segment, shard, seg_index_size(segment, shard), hash, pair);
 }
 
 /*
@@ -194,6 +232,7 @@ static inline uint64_t seg_entry_of(seg_offset offset, uint64_t bytes)
 }
 
 /* mapping.c */
+bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed);
 bool seg_is_alone(const seg *segment);
 void seg_forget_address(seg *segment);
 bool seg_has_address(const seg *segment);

@@ -130,6 +130,44 @@ static void bin_remove(seg *segment, uint64_t unit, uint64_t length)
 	SEG_POINT("bin-removed");
 }
 
+/* Whether the chunk in which a unit lies has memory: of others nothing is looked at. */
+static inline bool has_memory(const seg *segment, uint64_t unit)
+{
+	uint64_t chunk = unit / segment->header->chunk_units;
+
+	return segment->header->chunks[chunk / 64] >> (chunk % 64) & 1;
+}
+
+/* Whether all of so many units are there, and have. */
+static bool have_memory(const seg *segment, uint64_t unit, uint64_t length)
+{
+	const seg_header *h = segment->header;
+
+	if (unit >= h->n_units || length > h->n_units - unit) {
+		return false;
+	}
+	for (uint64_t chunk = unit / h->chunk_units * h->chunk_units; chunk < unit + length; chunk += h->chunk_units) {
+		if (!has_memory(segment, chunk)) {
+			return false;
+		}
+	}
+
+	return true;
+}
+
+/* The unit itself, or the first of the next chunk that has memory; n_units: none has. */
+static inline uint64_t with_memory(const seg *segment, uint64_t unit)
+{
+	const seg_header *h = segment->header;
+
+	/* Only where a chunk begins: no run begins in one and ends in another that has none. */
+	while (unit < h->n_units && unit % h->chunk_units == 0 && !has_memory(segment, unit)) {
+		unit += h->chunk_units;
+	}
+
+	return unit;
+}
+
 /* Whether a free run can begin there: nothing is read, and nothing written, by a damaged link. */
 static bool is_free_run(seg *segment, seg_offset at)
 {
@@ -138,7 +176,7 @@ static bool is_free_run(seg *segment, seg_offset at)
 	if (at < h->values || at >= h->values + h->n_units * SEG_UNIT || (at - h->values) % SEG_UNIT) {
 		return false;
 	}
-	uint64_t unit = unit_at(segment, at), w = segment->units[unit];
+	uint64_t unit = unit_at(segment, at), w = has_memory(segment, unit) ? segment->units[unit] : 0;
 
 	return kind_of(w) == FREE && length_of(w) && length_of(w) <= h->n_units - unit;
 }
@@ -198,7 +236,7 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 	SEG_POINT("run-give");
 	h->free_units += length;
 	SEG_POINT("run-give-counted");
-	if (unit > 0) {
+	if (unit > 0 && has_memory(segment, unit - 1)) {
 		uint64_t before = segment->units[unit - 1];
 		if (kind_of(before) == FREE_END || (kind_of(before) == FREE && length_of(before) == 1)) {
 			seg_offset at = unit_offset(segment, unit - length_of(before));
@@ -211,7 +249,7 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 			bin_remove(segment, unit, length_of(before));
 		}
 	}
-	if (unit + length < h->n_units) {
+	if (unit + length < h->n_units && has_memory(segment, unit + length)) {
 		uint64_t after = segment->units[unit + length];
 		if (kind_of(after) == FREE) {
 			seg_offset at = unit_offset(segment, unit + length);
@@ -235,9 +273,54 @@ static void run_give(seg *segment, uint64_t unit, uint64_t length)
 void seg_units_init(seg *segment)
 {
 	memset(segment->header->bins, 0, sizeof segment->header->bins);
-	segment->header->free_units = segment->header->n_units;
+	segment->header->free_units = segment->header->given_units;
 	segment->header->window = 0;
-	bin_add(segment, 0, segment->header->n_units);
+	bin_add(segment, 0, segment->header->given_units);
+}
+
+/* Memory for so many chunks more, side by side, that a run of this length fits in. Under the lock of the units. */
+static bool get_chunks(seg *segment, uint64_t length)
+{
+	seg_header *h = segment->header;
+	uint64_t needed = (length + h->chunk_units - 1) / h->chunk_units, n = (h->n_units + h->chunk_units - 1) / h->chunk_units, found = 0;
+
+	if (h->given_units == h->n_units) {
+		return false;
+	}
+	for (uint64_t chunk = 0; chunk < n; chunk++) {
+		found = has_memory(segment, chunk * h->chunk_units) ? 0 : found + 1;
+		if (found < needed) {
+			continue;
+		}
+		uint64_t first = chunk + 1 - needed, unit = first * h->chunk_units;
+		uint64_t units = (chunk + 1) * h->chunk_units < h->n_units ? needed * h->chunk_units : h->n_units - unit;
+		/* The last one is shorter. */
+		if (units < length) {
+			return false;
+		}
+		if (!seg_get_memory(segment, unit_offset(segment, unit), units * SEG_UNIT, false)
+			|| !seg_get_memory(segment, h->units + unit * sizeof *segment->units, units * sizeof *segment->units, true)) {
+			return false;
+		}
+		for (; first <= chunk; first++) {
+			h->chunks[first / 64] |= UINT64_C(1) << (first % 64);
+			SEG_POINT("chunk-given");
+		}
+		h->given_units += units;
+		SEG_POINT("chunks-given");
+		run_give(segment, unit, units);
+		return true;
+	}
+
+	return false;
+}
+
+/* A run, of memory that is there or is to be had. */
+static int64_t run_get(seg *segment, unsigned kind, unsigned shard, uint64_t length)
+{
+	int64_t unit = run_take(segment, kind, shard, length);
+
+	return unit < 0 && !segment->lost && get_chunks(segment, length) ? run_take(segment, kind, shard, length) : unit;
 }
 
 /* ---- slabs ---- */
@@ -392,7 +475,7 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 		if (!seg_lock_units(segment)) {
 			return 0;
 		}
-		unit = seg_is_broken(segment) ? -1 : run_take(segment, RUN, number, length);
+		unit = seg_is_broken(segment) ? -1 : run_get(segment, RUN, number, length);
 		seg_unlock_units(segment);
 		*home = (uint32_t) unit;
 		return unit < 0 ? 0 : unit_offset(segment, (uint64_t) unit);
@@ -405,7 +488,7 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 		if (!seg_lock_units(segment)) {
 			return 0;
 		}
-		unit = seg_is_broken(segment) ? -1 : run_take(segment, SLAB, number, SLAB_UNITS);
+		unit = seg_is_broken(segment) ? -1 : run_get(segment, SLAB, number, SLAB_UNITS);
 		seg_unlock_units(segment);
 		if (unit < 0) {
 			return 0;
@@ -609,8 +692,8 @@ static void pass_over(seg *segment, uint64_t unit, uint64_t end)
 		if (kind_of(w) == RUN) {
 			seg_forget_visit(segment, seg_at(segment, unit_offset(segment, unit)));
 		}
-		unit += length_of(w);
-		unit = unit < segment->header->n_units ? unit : 0;
+		unit = with_memory(segment, unit + length_of(w));
+		unit = unit < segment->header->n_units ? unit : with_memory(segment, 0);
 	}
 }
 
@@ -631,10 +714,12 @@ bool seg_clear_stretch(seg *segment, uint64_t bytes)
 	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
 	}
-	s.unit = s.end = h->window;
-	while (looked < h->n_units && (!best.end || looked < LOOKED_AT)) {
-		if (s.end >= h->n_units) {
-			s = (stretch) {0, 0, 0, 0};
+	s.unit = s.end = h->window = with_memory(segment, h->window);
+	while (looked < h->given_units && (!best.end || looked < LOOKED_AT)) {
+		uint64_t next = with_memory(segment, s.end);
+		if (next != s.end || next >= h->n_units) {
+			next = next < h->n_units ? next : with_memory(segment, 0);
+			s = (stretch) {next, next, 0, 0};
 		}
 		uint64_t w = segment->units[s.end], length = length_of(w);
 		if (UNLIKELY(!length || length > h->n_units - s.end)) {
@@ -692,6 +777,9 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
 	if (offset < h->values || offset + sizeof(seg_item) > h->bytes || offset % 8) {
 		return false;
 	}
+	if (!have_memory(segment, unit_at(segment, offset), 1 + unit_at(segment, offset + sizeof(seg_item) - 1) - unit_at(segment, offset))) {
+		return false;
+	}
 	seg_item *item = seg_at(segment, offset);
 	uint64_t bytes = seg_item_bytes(item);
 	int class = seg_class(bytes);
@@ -700,10 +788,10 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
 	}
 	seg_offset home = unit_offset(segment, item->home);
 	if (class < 0) {
-		return home == offset && item->home + (bytes + SEG_UNIT - 1) / SEG_UNIT <= h->n_units;
+		return home == offset && have_memory(segment, item->home, (bytes + SEG_UNIT - 1) / SEG_UNIT);
 	}
 
-	return item->home + SLAB_UNITS <= h->n_units && offset >= home + 64
+	return have_memory(segment, item->home, SLAB_UNITS) && offset >= home + 64
 		&& (offset - home - 64) % classes[class] == 0 && (offset - home - 64) / classes[class] < (SLAB_BYTES - 64u) / classes[class];
 }
 
@@ -727,9 +815,15 @@ void seg_settle_begin(seg *segment, bool broken)
 			at = s->next == first ? 0 : s->next;
 		}
 	}
-	memset(segment->units, 0, segment->header->n_units * sizeof *segment->units);
+	uint64_t given = 0, chunk = segment->header->chunk_units;
+	for (uint64_t unit = 0; (unit = with_memory(segment, unit)) < segment->header->n_units; unit += chunk) {
+		uint64_t length = chunk < segment->header->n_units - unit ? chunk : segment->header->n_units - unit;
+		memset(segment->units + unit, 0, length * sizeof *segment->units);
+		given += length;
+	}
 	SEG_POINT("settle-begin-units");
 	memset(segment->header->bins, 0, sizeof segment->header->bins);
+	segment->header->given_units = given;
 	segment->header->free_units = 0;
 	segment->header->window = 0;
 	SEG_POINT("settle-begin-bins");
@@ -820,7 +914,7 @@ bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *))
 	uint64_t page = SEG_NONE;
 	bool all = true, is_page_read = false;
 
-	for (uint64_t unit = 0; unit < h->n_units;) {
+	for (uint64_t unit = 0; (unit = with_memory(segment, unit)) < h->n_units;) {
 		uint64_t w = segment->units[unit], end = unit;
 		if (kind_of(w) == RUN) {
 			unit += length_of(w);
@@ -833,7 +927,7 @@ bool seg_settle_end(seg *segment, bool (*owned)(seg *, const seg_item *))
 		}
 		/* Free, or set apart: the next stretch of the one or the other. */
 		bool read = is_page_read;
-		for (; end < h->n_units && !segment->units[end]; end++) {
+		for (; end < h->n_units && has_memory(segment, end) && !segment->units[end]; end++) {
 			uint64_t its = unit_offset(segment, end) / SEG_PAGE;
 			/* Asked once a page: the next time it could be otherwise. A unit does not cross one: both begin at multiples of a unit. */
 			if (its != page) {
@@ -871,8 +965,12 @@ const char *seg_check_memory(seg *segment, uint64_t items)
 	uint64_t free = 0, binned = 0, used = 0;
 	bool was_free = false;
 
-	for (uint64_t unit = 0; unit < h->n_units;) {
+	uint64_t given = 0;
+	for (uint64_t unit = 0, next; (next = with_memory(segment, unit)) < h->n_units;) {
+		was_free = was_free && next == unit;
+		unit = next;
 		uint64_t w = segment->units[unit], length = length_of(w);
+		given += length;
 		if (!length || unit + length > h->n_units) {
 			return "a run in the map that has no length, or ends outside";
 		}
@@ -901,6 +999,9 @@ const char *seg_check_memory(seg *segment, uint64_t items)
 		}
 		was_free = kind_of(w) == FREE;
 		unit += length;
+	}
+	if (given != h->given_units) {
+		return "units with memory that were miscounted";
 	}
 	if (free != h->free_units) {
 		return "free units that were miscounted";

@@ -4,7 +4,10 @@
  * Writers give and take the same few blocks, so that a reader often stands where a block has just been filled with
  * another key, and where the index names the same block again as a moment ago. LARDER_LONG makes it ten million reads.
  *
- * Seen to fail: seek() (pins.c) that believes what it compared before it had the bits (get, has and peek, each a few in
+ * And while the index grows, which moves them from bucket to bucket.
+ *
+ * Seen to fail: an index that is larger only after the old places are empty, or a reader that does not look whether it has
+ * become larger (a key is missed); seek() (pins.c) that believes what it compared before it had the bits (get, has and peek, each a few in
  * a million), or that does not look again at the entry after setting them (a value is damaged).
  */
 #include <sys/wait.h>
@@ -88,6 +91,54 @@ static void put_guard(seg *s)
 	MUST(seg_publish(s, item, SEG_SET) == SEG_OK, "not stored");
 }
 
+#define FIXED 500
+#define GROWING 24000
+
+/* One writes keys, by which the index grows from its smallest to a hundred times as many buckets; another reads those that were there before. */
+static uint64_t while_it_grows(unsigned rounds, board *b)
+{
+	uint64_t reads = 0;
+	int status;
+
+	for (unsigned round = 0; round < rounds; round++) {
+		seg *s = segment_open("growing", BYTES);
+		uint64_t before = seg_index_size(s, s->shards);
+		for (uint32_t i = 0; i < FIXED; i++) {
+			MUST(value_set(s, i, 1, 24, 0, SEG_SET) == SEG_OK, "no room");
+		}
+		b->end = 0;
+		b->gets = 0;
+		pid_t reader = fork_child();
+		if (reader == 0) {
+			dice d = {round + 1};
+			seg *mine = segment_open("growing", BYTES);
+			while (!b->end) {
+				char key[24];
+				uint32_t number = any(&d, FIXED), length = key_of(number, key);
+				MUST(seg_has(mine, hash_of(key, length), key, length), "key %u is not there while the index grows", number);
+				atomic_fetch_add(&b->gets, 1);
+			}
+			_exit(0);
+		}
+		while (!b->gets) {
+		}
+		for (uint32_t i = FIXED; i < GROWING; i++) {
+			MUST(value_set(s, i, 1, 24, 0, SEG_SET) == SEG_OK, "no room");
+		}
+		b->end = 1;
+		MUST(waitpid(reader, &status, 0) == reader && status == 0, "a reader failed");
+		MUST(seg_size_buckets(seg_index_size(s, s->shards)) > 10 * seg_size_buckets(before), "the index has not grown");
+		reads += b->gets;
+		must_be_sound(s, "when it has grown");
+		seg_close(s);
+		segment_remove("growing");
+	}
+	b->end = 0;
+	b->gets = 0;
+
+	return reads;
+}
+
 int test_presence(void)
 {
 	uint64_t steps = getenv("LARDER_LONG") ? 10000000 : 400000;
@@ -95,6 +146,7 @@ int test_presence(void)
 	pid_t pids[WRITERS + READERS];
 	int status;
 
+	uint64_t grown = while_it_grows(getenv("LARDER_LONG") ? 400 : 10, b);
 	seg *s = segment_open("presence", BYTES);
 	put_guard(s);
 	for (uint32_t i = 0; i < KEYS; i++) {
@@ -137,6 +189,7 @@ int test_presence(void)
 	MUST(b->missed == 0 && b->not_there == 0 && b->not_seen == 0, "of %llu reads each, beside %llu writes, get missed %llu, has %llu and peek %llu, and all were there",
 		(unsigned long long) b->gets, (unsigned long long) b->written, (unsigned long long) b->missed, (unsigned long long) b->not_there, (unsigned long long) b->not_seen);
 	printf("%llu reads of what is there, beside %llu writes\n", (unsigned long long) (b->gets + b->checks + b->peeks), (unsigned long long) b->written);
+	printf("%llu while the index grows\n", (unsigned long long) grown);
 
 	return 0;
 }

@@ -183,7 +183,7 @@ int test_sleeper(void)
 	MUST(n.retired_bytes == 0, "%llu bytes were kept for nobody", (unsigned long long) n.retired_bytes);
 	seg_flush(s);
 	must_be_sound(s, "after a sleeping reader");
-	MUST(s->header->free_units == s->header->n_units, "memory did not come back");
+	MUST(s->header->free_units == s->header->given_units, "memory did not come back");
 	printf("%llu KiB kept at most, of %llu\n", (unsigned long long) most >> 10, (unsigned long long) share >> 10);
 	seg_close(s);
 	segment_remove("sleeper");

@@ -124,7 +124,7 @@ int test_slots(void)
 	value_set(s, 1, 1, 16, 0, SEG_SET);
 	seg_flush(s);
 	must_be_sound(s, "after more processes than slots");
-	MUST(s->header->free_units == s->header->n_units, "memory did not come back");
+	MUST(s->header->free_units == s->header->given_units, "memory did not come back");
 	printf("%d processes, %d with a slot\n", PROCESSES, expected);
 	seg_close(s);
 	segment_remove("slots");

@@ -182,7 +182,7 @@ int test_stress(void)
 	MUST(fit_now == fit, "%u values fit, and %u in a new segment", fit_now, fit);
 	seg_flush(s);
 	must_be_sound(s, "after a flush");
-	MUST(s->header->free_units == s->header->n_units, "memory did not come back");
+	MUST(s->header->free_units == s->header->given_units, "memory did not come back");
 	MUST(atomic_load(&b->looks) > 100 && kills > 10, "too little was done to tell anything");
 	printf("%u kills, %llu recoveries, %llu sets of which %llu were refused, %llu looks in place, %llu copies\n", kills,
 		(unsigned long long) n.recoveries, (unsigned long long) b->sets, (unsigned long long) b->refused,

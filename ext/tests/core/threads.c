@@ -90,7 +90,7 @@ int test_threads(void)
 	}
 	seg_flush(s);
 	must_be_sound(s, "after threads");
-	MUST(s->header->free_units == s->header->n_units, "memory did not come back");
+	MUST(s->header->free_units == s->header->given_units, "memory did not come back");
 	seg_close(s);
 	segment_remove("threads");
 
