@@ -857,6 +857,56 @@ void seg_flush(seg *segment)
 	}
 }
 
+/* Under all locks, and nothing is in the index. Not while anybody may be reading it: he would be given memory again. */
+static void drop_index(seg *segment)
+{
+	seg_header *h = segment->header;
+
+	atomic_store(&h->shrinking, 1);
+	SEG_POINT("shrinking");
+	if (!seg_is_anybody_inside(segment)) {
+		for (uint32_t i = 0; i < SEG_SHARDS; i++) {
+			seg_bucket *first = segment->buckets + (uint64_t) i * segment->n_buckets;
+			atomic_store(&h->index[i], seg_size_of(segment->base_buckets, 0));
+			SEG_POINT("index-small");
+			seg_drop_memory(segment, seg_of(segment, first + segment->base_buckets), (segment->n_buckets - segment->base_buckets) * sizeof *first);
+		}
+	}
+	SEG_POINT("shrunk");
+	atomic_store(&h->shrinking, 0);
+}
+
+/*
+ * Evicts everything, and gives the memory back to the machine: all but what a new segment has, and what requests hold. The
+ * index keeps its memory where a request of another process is going on.
+ */
+void seg_give_back(seg *segment)
+{
+	if (!atomic_load(&segment->header->grows) || !seg_lock_shards(segment)) {
+		return;
+	}
+	for (uint32_t i = 0; i < SEG_SHARDS && !segment->lost; i++) {
+		while (segment->shards[i].queue.tail && !segment->lost) {
+			seg_evict_item(segment, &segment->shards[i], seg_at(segment, segment->shards[i].queue.tail));
+		}
+		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
+	}
+	SEG_POINT("give-back");
+	if (seg_lock_units(segment)) {
+		if (!seg_is_broken(segment)) {
+			/* Whoever counts the file's blocks meanwhile is to miss none. */
+			atomic_store(&segment->header->given, 0);
+			SEG_POINT("give-back-uncounted");
+			seg_drop_chunks(segment);
+			drop_index(segment);
+			seg_count_memory(segment);
+		}
+		SEG_POINT("given-back");
+		seg_unlock_units(segment);
+	}
+	seg_unlock_shards(segment);
+}
+
 void seg_count(seg *segment, seg_numbers *n)
 {
 	seg_header *h = segment->header;

@@ -53,7 +53,7 @@ typedef struct {
 	pthread_mutex_t life;              /* held as long as its owner lives; the kernel gives it up for the dead */
 	_Atomic uint64_t filling;          /* offset of the item that it is writing and nobody can see yet; 0: none */
 	_Atomic uint64_t pinned;           /* bytes of the pages that it holds, or 0: it holds nothing */
-	_Atomic uint32_t taken;            /* somebody's */
+	_Atomic uint32_t inside;           /* 1: a request of its owner may be reading the index */
 	_Atomic uint32_t forking;          /* a child is about to take over what it holds */
 } seg_slot;
 
@@ -106,6 +106,7 @@ typedef struct {
 	uint64_t chunks[SEG_CHUNKS / 64];  /* a bit each; in the map and the values of others nothing is looked at */
 	_Atomic uint64_t given;            /* bytes of the file that have memory, at least */
 	_Atomic int64_t ask_again;         /* when memory was refused: not before, by seg_clock() */
+	_Atomic uint32_t shrinking;        /* 1: nobody begins a request */
 	_Atomic uint32_t grows;            /* 0: its file system gives memory for the whole file at once only */
 	uint64_t free_units;
 	seg_offset bins[SEG_BINS];         /* runs of free units by length */

@@ -624,11 +624,10 @@ static bool counts_blocks(int fd)
 	return fstatfs(fd, &system) == 0 && (system.f_type == 0x01021994 || system.f_type == 0xef53 || system.f_type == 0x58465342 || system.f_type == 0x794c7630);
 }
 
-/* Whether somebody has punched a hole into it (fallocate -p): what lay there reads as zeros. */
-static bool has_hole(const seg_header *h, const struct stat *found)
+/* Whether somebody has punched a hole into it (fallocate -p): what lay there reads as zeros. The header was looked at before the file was. */
+static bool has_hole(const seg_header *h, uint64_t given, const struct stat *found)
 {
-	return atomic_load_explicit(&h->counted, memory_order_relaxed) == 1
-		&& (uint64_t) found->st_blocks < (atomic_load_explicit(&h->grows, memory_order_relaxed) ? atomic_load_explicit(&h->given, memory_order_relaxed) : h->bytes) / 512;
+	return atomic_load_explicit(&h->counted, memory_order_relaxed) == 1 && (uint64_t) found->st_blocks * 512 < given;
 }
 
 /* Bytes from an offset on: a page that a full file system cannot give later would be a SIGBUS. Zero, or what fallocate(2) says. */
@@ -681,6 +680,26 @@ bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed)
 	atomic_store_explicit(&h->ask_again, seg_clock() + REFUSED_FOR, memory_order_relaxed);
 
 	return false;
+}
+
+/* A part of the file has no memory any more: nobody looks at it. Under the lock of the units, with header.given 0 meanwhile. */
+void seg_drop_memory(seg *segment, seg_offset from, uint64_t bytes)
+{
+	seg_offset first = page_up(from), end = (from + bytes) & ~UINT64_C(4095);
+
+	if (first < end) {
+		fallocate(segment->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) first, (off_t) (end - first));
+	}
+}
+
+/* What the file has, by its own count. */
+void seg_count_memory(seg *segment)
+{
+	struct stat found;
+
+	if (atomic_load(&segment->header->grows) && fstat(segment->fd, &found) == 0) {
+		atomic_store(&segment->header->given, (uint64_t) found.st_blocks * 512);
+	}
 }
 
 /* The file's size, of which nothing has memory yet. */
@@ -888,7 +907,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 		return result;
 	}
 	SEG_POINT("create-named");
-	atomic_store(&((seg_header *) rw)->given, (uint64_t) found.st_blocks * 512);
+	atomic_store(&((seg_header *) rw)->given, atomic_load(&h.grows) ? (uint64_t) found.st_blocks * 512 : bytes);
 	atomic_store(&((seg_header *) rw)->counted, counts_blocks(fd) && (uint64_t) found.st_blocks * 512 >= (atomic_load(&h.grows) ? LEAST_GIVEN : bytes));
 	atomic_store(&((seg_header *) rw)->ready, 1);
 	n->inode = found.st_ino;
@@ -975,10 +994,15 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 		result = refuse(p, "%s cannot be locked: %s; name a file in /dev/shm, or end the process that has it", p->path, strerror(errno));
 	} else {
 		/* Read, not mapped: what is too short would be a SIGBUS there. */
-		memset(&h, 0, sizeof h);
-		result = pread(fd, &h, sizeof h, 0) == sizeof h ? judge(&h, bytes, identity) : REPLACEABLE;
-		/* Before anything in it is touched, which would fill the hole with zeros. */
-		if (result == GOOD && fstat(fd, &found) == 0 && has_hole(&h, &found)) {
+		bool hole = true;
+		/* More than once: it may be giving memory back. */
+		for (int i = 0; i < 3 && hole; i++) {
+			memset(&h, 0, sizeof h);
+			result = pread(fd, &h, sizeof h, 0) == sizeof h ? judge(&h, bytes, identity) : REPLACEABLE;
+			/* Before anything in it is touched, which would fill the hole with zeros. */
+			hole = result == GOOD && fstat(fd, &found) == 0 && has_hole(&h, atomic_load(&h.given), &found);
+		}
+		if (hole) {
 			result = REPLACEABLE;
 		}
 		if (result == REPLACEABLE && was_made(n, &found)) {
@@ -1138,6 +1162,7 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 	if (segment) {
 		find_parts(segment);
 		seg_take_slot(segment);
+		seg_enter(segment);
 	}
 
 	return segment;
@@ -1187,6 +1212,7 @@ bool seg_is_there(seg *segment)
 	if (segment->lost) {
 		return false;
 	}
+	uint64_t given = atomic_load(&h->given);
 	bool same = lstat(segment->path, &by_name) == 0 && by_name.st_ino == segment->file->number && by_name.st_dev == segment->file->device;
 	if (!same && fstat(segment->fd, &ours) != 0) {
 		return false;
@@ -1194,7 +1220,11 @@ bool seg_is_there(seg *segment)
 	if ((uint64_t) (same ? by_name : ours).st_size < segment->bytes) {
 		cover(segment->file);
 		seg_lose(segment, "its file was truncated");
-	} else if (has_hole(h, same ? &by_name : &ours)) {
+	} else if (has_hole(h, given, same ? &by_name : &ours)) {
+		if (atomic_load(&h->given) != given) {
+			/* It was giving memory back. */
+			return seg_is_there(segment);
+		}
 		seg_lose(segment, "a hole was made in its file");
 	} else if (h->magic != SEG_MAGIC || h->check != segment->check || (same && atomic_load(&h->ready) != 1)) {
 		seg_lose(segment, "something else was written over it");

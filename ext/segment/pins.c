@@ -99,7 +99,7 @@ bool seg_bury(seg *segment, seg_slot *slot)
 	}
 	SEG_POINT("bury-row");
 	atomic_fetch_add_explicit(&segment->header->ended, 1, memory_order_release);
-	atomic_store(&slot->taken, 0);
+	atomic_store(&slot->inside, 0);
 	if (atomic_load(&slot->filling)) {
 		/* Its shard's slabs are not ours to change here: the next settling finds the block unowned. */
 		SEG_POINT("bury-filling");
@@ -147,6 +147,46 @@ void seg_bury_the_dead(seg *segment)
 	}
 }
 
+/*
+ * From here on the index does not become smaller (seg_give_back()): whoever wants that says so, and then looks who is
+ * inside; whoever goes in says so, and then looks.
+ */
+static void go_in(seg *segment, int number)
+{
+	seg_slot *slot = &segment->slots[number];
+
+	atomic_store(&slot->inside, 1);
+	SEG_POINT("go-in");
+	while (UNLIKELY(atomic_load(&segment->header->shrinking)) && !segment->lost) {
+		atomic_store(&slot->inside, 0);
+		SEG_POINT("go-in-later");
+		/* Until it has ended, or has been repaired. */
+		if (seg_lock(segment, &segment->shards[0])) {
+			seg_unlock(&segment->shards[0]);
+		}
+		atomic_store(&slot->inside, 1);
+	}
+}
+
+static void go_out(seg *segment, int number)
+{
+	atomic_store_explicit(&segment->slots[number].inside, 0, memory_order_release);
+}
+
+/* Whether a request of another process, that is alive, may be reading the index. */
+bool seg_is_anybody_inside(seg *segment)
+{
+	uint32_t used = atomic_load(&segment->header->used_slots);
+
+	for (uint32_t i = 0; i < used; i++) {
+		if ((int) i != segment->slot && atomic_load(&segment->slots[i].inside) && is_alive(segment, i)) {
+			return true;
+		}
+	}
+
+	return false;
+}
+
 /* Memory for a slot's row of bits. */
 static bool get_row(seg *segment, uint32_t slot)
 {
@@ -190,7 +230,6 @@ void seg_take_slot(seg *segment)
 		while (used <= i && !atomic_compare_exchange_weak(&h->used_slots, &used, i + 1)) {
 		}
 		SEG_POINT("take-slot-used");
-		atomic_store(&slot->taken, 1);
 		SEG_POINT("slot-taken");
 		segment->slot = segment->writing = (int) i;
 		segment->row = row_of(segment, i);
@@ -225,6 +264,7 @@ bool seg_borrow_slot(seg *segment)
 	atomic_store(&h->used_slots, h->n_slots);
 	segment->writing = (int) h->n_slots - 1;
 	segment->row = row_of(segment, h->n_slots - 1);
+	go_in(segment, segment->writing);
 
 	return true;
 }
@@ -236,6 +276,7 @@ void seg_return_slot(seg *segment)
 		atomic_store_explicit(&segment->slots[segment->writing].pinned, 0, memory_order_release);
 		segment->first_word = UINT64_MAX;
 		segment->last_word = 0;
+		go_out(segment, segment->writing);
 		SEG_POINT("slot-given-up");
 		pthread_mutex_unlock(&segment->slots[segment->writing].life);
 		SEG_POINT("slot-returned");
@@ -260,7 +301,6 @@ bool seg_drop_slot(seg *segment)
 		/* With a child that has no slot yet (seg_before_fork()) the bits stay, and are cleared by whoever sees it later. */
 		seg_leave(segment);
 		SEG_POINT("drop-slot");
-		atomic_store(&slot->taken, 0);
 		pthread_mutex_unlock(&slot->life);
 		SEG_POINT("slot-dropped");
 	}
@@ -272,8 +312,14 @@ bool seg_drop_slot(seg *segment)
 /* A request begins, perhaps in another thread than that which opened. */
 void seg_enter(seg *segment)
 {
-	if (UNLIKELY(segment->slot >= 0 && !segment->lost && !is_ours(segment))) {
+	if (UNLIKELY(segment->lost)) {
+		return;
+	}
+	if (UNLIKELY(segment->slot >= 0 && !is_ours(segment))) {
 		seg_take_slot(segment);
+	}
+	if (LIKELY(segment->slot >= 0)) {
+		go_in(segment, segment->slot);
 	}
 }
 
@@ -636,6 +682,7 @@ void seg_leave(seg *segment)
 		return;
 	}
 	seg_slot *slot = &segment->slots[segment->slot];
+	go_out(segment, segment->slot);
 	/* A child that has just been forked holds the same, and has not said so yet: the next time. */
 	if (!atomic_load_explicit(&slot->pinned, memory_order_relaxed) || atomic_load(&slot->forking)) {
 		return;
@@ -763,6 +810,7 @@ void seg_after_fork_child(seg *segment)
 		return;
 	}
 	seg_take_slot(segment);
+	seg_enter(segment);
 	if (parents < 0 || !atomic_load(&segment->slots[parents].forking)) {
 		return;
 	}

@@ -131,6 +131,11 @@ static void settle(seg *segment, bool broken)
 	bool again = atomic_load(&h->quarantine);
 
 	SEG_POINT("repair-begin");
+	/* Left by who died while it gave memory back. */
+	atomic_store(&h->shrinking, 0);
+	if (!atomic_load(&h->given)) {
+		seg_count_memory(segment);
+	}
 	/* Before the dead are looked for: one who is found later is counted anew, and settled the next time. */
 	atomic_store(&h->orphans, 0);
 	SEG_POINT("repair-bury");

@@ -97,6 +97,7 @@ void seg_give_up(seg *segment, seg_item *item);
 seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t length);
 seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t length, int64_t by, uint16_t integer, int64_t *result);
 void seg_flush(seg *segment);
+void seg_give_back(seg *segment);
 
 /* What a copy of something that is elsewhere must meet to be stored (index.c). */
 typedef struct {
@@ -233,6 +234,8 @@ static inline uint64_t seg_entry_of(seg_offset offset, uint64_t bytes)
 
 /* mapping.c */
 bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed);
+void seg_drop_memory(seg *segment, seg_offset from, uint64_t bytes);
+void seg_count_memory(seg *segment);
 bool seg_is_alone(const seg *segment);
 void seg_forget_address(seg *segment);
 bool seg_has_address(const seg *segment);
@@ -256,6 +259,7 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 void seg_free(seg *segment, seg_shard *shard, seg_item *item);
 int seg_class(uint64_t bytes);
 uint64_t seg_block_bytes(const seg_item *item);
+void seg_drop_chunks(seg *segment);
 bool seg_clear_a_slab(seg *segment, seg_shard *shard);
 bool seg_clear_stretch(seg *segment, uint64_t bytes);
 bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset);
@@ -272,6 +276,7 @@ void seg_return_slot(seg *segment);
 bool seg_bury(seg *segment, seg_slot *slot);
 void seg_bury_the_dead(seg *segment);
 bool seg_is_pinned(seg *segment, uint64_t page);
+bool seg_is_anybody_inside(seg *segment);
 bool seg_is_held(seg *segment, const seg_item *item);
 void seg_retire(seg *segment, seg_shard *shard, seg_item *item);
 bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most);

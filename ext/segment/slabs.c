@@ -315,6 +315,60 @@ static bool get_chunks(seg *segment, uint64_t length)
 	return false;
 }
 
+/* The whole chunks of a free run, but not the first of all, have no memory any more. */
+static void drop_chunks_of(seg *segment, uint64_t unit, uint64_t length)
+{
+	seg_header *h = segment->header;
+	uint64_t end = unit + length, first = (unit + h->chunk_units - 1) / h->chunk_units, last = end == h->n_units ? (end + h->chunk_units - 1) / h->chunk_units : end / h->chunk_units;
+
+	first = first ? first : 1;
+	if (first >= last) {
+		return;
+	}
+	uint64_t from = first * h->chunk_units, to = last * h->chunk_units < end ? last * h->chunk_units : end;
+	bin_remove(segment, unit, length);
+	for (; first < last; first++) {
+		h->chunks[first / 64] &= ~(UINT64_C(1) << (first % 64));
+		SEG_POINT("chunk-dropped");
+	}
+	h->given_units -= to - from;
+	h->free_units -= to - from;
+	if (unit < from) {
+		bin_add(segment, unit, from - unit);
+	}
+	if (to < end) {
+		bin_add(segment, to, end - to);
+	}
+	SEG_POINT("chunks-dropped");
+	seg_drop_memory(segment, unit_offset(segment, from), (to - from) * SEG_UNIT);
+}
+
+/* What is free, whole chunks of it, and the map's pages that are for nothing else. Under all locks. */
+void seg_drop_chunks(seg *segment)
+{
+	seg_header *h = segment->header;
+	uint64_t gone = 0;
+
+	for (uint64_t unit = 0, length; (unit = with_memory(segment, unit)) < h->n_units; unit += length) {
+		uint64_t w = segment->units[unit];
+		length = length_of(w);
+		if (UNLIKELY(!length || length > h->n_units - unit)) {
+			seg_lose(segment, map_damaged);
+			return;
+		}
+		if (kind_of(w) == FREE) {
+			drop_chunks_of(segment, unit, length);
+		}
+	}
+	for (uint64_t unit = 0; gone < h->n_units; gone = unit + h->chunk_units) {
+		/* From one chunk that has memory to the next that has. */
+		unit = with_memory(segment, gone);
+		unit = unit < h->n_units ? unit : h->n_units;
+		seg_drop_memory(segment, h->units + gone * sizeof *segment->units, (unit - gone) * sizeof *segment->units);
+	}
+	h->window = 0;
+}
+
 /* A run, of memory that is there or is to be had. */
 static int64_t run_get(seg *segment, unsigned kind, unsigned shard, uint64_t length)
 {

@@ -8,6 +8,7 @@
  *   slots.c     more processes than slots                 threads.c   the same as stress.c for ThreadSanitizer
  *   room.c      what fits, and what it takes          lost.c      what was no segment any more
  *   fork.c      children, and what the dead left          presence.c  keys that are always there
+ *   growth.c    memory that it has, and gives back
  *
  * A test that fails says why and ends the program with 1.
  */
@@ -79,5 +80,6 @@ int test_fork(void);
 int test_presence(void);
 int test_room(void);
 int test_lost(void);
+int test_growth(void);
 
 #endif

@@ -169,6 +169,11 @@ static void work(seg *s)
 	for (uint32_t i = 0; i < 20; i++) {
 		hold(s, i);
 	}
+	seg_leave(s);
+	seg_give_back(s);
+	for (uint32_t i = 0; i < 20; i++) {
+		put(s, i, 8, 100, 0);
+	}
 	seg_flush(s);
 	put(s, 0, 8, 100, 0);
 	seg_leave(s);

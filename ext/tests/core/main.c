@@ -17,6 +17,7 @@ static const struct {
 	{"presence", test_presence},
 	{"room", test_room},
 	{"lost", test_lost},
+	{"growth", test_growth},
 };
 
 int main(int count, char **words)
