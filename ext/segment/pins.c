@@ -159,7 +159,6 @@ static void go_in(seg *segment, int number)
 	SEG_POINT("go-in");
 	while (UNLIKELY(atomic_load(&segment->header->shrinking)) && !segment->lost) {
 		atomic_store(&slot->inside, 0);
-		SEG_POINT("go-in-later");
 		/* Until it has ended, or has been repaired. */
 		if (seg_lock(segment, &segment->shards[0])) {
 			seg_unlock(&segment->shards[0]);

@@ -346,10 +346,13 @@ static bool die_in_work(const char *point, int times, const char *how, bool bury
 			break;
 		}
 	}
+	/* Between two requests, so that the index can become smaller. */
+	seg_leave(s);
 	child c = start(open_and_work, "work", point, times, how);
 	bool died = wait_for_end(&c, how);
 	if (died) {
 		bool in_a_lock = died_in_a_lock(s);
+		seg_enter(s);
 		if (bury_first) {
 			bury(&c);
 		}
