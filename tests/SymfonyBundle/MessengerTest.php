@@ -162,7 +162,7 @@ final class MessengerTest extends TestCase
         self::assertInstanceOf(LarderTransport::class, $factory->createTransport($this->dsn(), ['transport_name' => 'async', 'queue' => 'mail', 'limit' => 10], new PhpSerializer()));
         // What the DSN says of the server stays in it: the certificate is found missing when it is used.
         $this->tells('is its certificate valid for redis.internal?', fn() => $factory->createTransport('larder+rediss://127.0.0.1:1?queue=a&timeout=1&peer_name=redis.internal', [], new PhpSerializer())->send(new Envelope(new Note('one'))));
-        $this->tells('is its certificate valid for redis.internal?', static fn() => (new LarderStores('sqlite:///unused'))->create('larder+rediss://127.0.0.1:1?handover=1&timeout=1&peer_name=redis.internal')->save(new Key('a')));
+        $this->tells('is its certificate valid for redis.internal? There is no /not/there.pem.', static fn() => (new LarderStores('sqlite:///unused'))->create('larder+rediss://127.0.0.1:1?handover=1&timeout=1&peer_name=redis.internal&cafile=/not/there.pem')->save(new Key('a')));
         $this->expectException(InvalidArgumentException::class);
         $factory->createTransport($this->dsn() . '?visibilty=1', [], new PhpSerializer());
     }
