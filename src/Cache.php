@@ -642,6 +642,8 @@ final class Cache implements HitPath
         if ($keys === []) {
             $this->view->forget($this->space);
         }
+        // What is being decoded now was read before.
+        $this->view->changes++;
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $this->view->history->gone($this->space->entries . $key);
@@ -704,7 +706,8 @@ final class Cache implements HitPath
 
     /**
      * Asks what others have changed, for every cache that this process has open, as the calling fiber sees it: what to do once a
-     * lock is held under which all change a value. As learn() does, and writes are judged as before.
+     * lock is held under which all change a value of a cache-only space. There, a value that is missed again afterwards counts as
+     * missed then. Elsewhere writes are judged as before, by the first read: call refresh() instead.
      */
     public static function learnAll(): void
     {

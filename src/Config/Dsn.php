@@ -209,12 +209,28 @@ final class Dsn
     /**
      * The text of a DSN with further options.
      *
-     * @param array<string, scalar> $options
+     * @param array<array-key, scalar> $options
      */
     public static function with(#[\SensitiveParameter] string $text, #[\SensitiveParameter] array $options): string
     {
         return $options === [] ? $text : $text . (\str_contains($text, '?') ? '&' : '?')
             . \http_build_query(\array_map(static fn(mixed $value): mixed => \is_bool($value) ? (int) $value : $value, $options), '', '&', \PHP_QUERY_RFC3986);
+    }
+
+    /**
+     * The text of a DSN without its query, and the options in that: for with(), when those that are a framework's own are taken out.
+     *
+     * @return array{string, array<string, string>}
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function split(#[\SensitiveParameter] string $text): array
+    {
+        [$place, $query] = \explode('?', $text, 2) + [1 => ''];
+        /** @var array<string, string> $options a name that is a number is no option's, and refused later */
+        $options = self::query($text, $query);
+
+        return [$place, $options];
     }
 
     /**

@@ -100,6 +100,12 @@ final class History
     /** @var array<string, true> see wasFound() */
     private array $found = [];
 
+    /** How often readAnew() was called. */
+    private int $readings = 0;
+
+    /** @var array<string, array{int, int}> see missedAgain(), and how often readAnew() had been called then */
+    private array $again = [];
+
     /** Some of these have been forgotten: a key that they lack may have been missed before all of this request's changes. */
     private bool $lacksMisses = false;
 
@@ -119,7 +125,8 @@ final class History
         $this->token = $token;
         $this->lost = $this->untold = -1;
         $this->early = null;
-        $this->first = $this->foreign = $this->found = [];
+        $this->first = $this->foreign = $this->found = $this->again = [];
+        $this->readings = 0;
         $this->bytes = 0;
         $this->forgetful = false;
         $this->latest = \PHP_INT_MAX;
@@ -152,7 +159,7 @@ final class History
             if ($changes->epoch !== $this->epoch) {
                 $this->start = -1;
                 $this->early = null;
-                $this->first = $this->found = [];
+                $this->first = $this->found = $this->again = [];
                 $this->changeAll();
             }
             $this->foreign = [];
@@ -227,6 +234,8 @@ final class History
             $this->forgetful
                 ? $this->note($key, self::SEEN, $this->start)
                 : $this->note($key, self::MISSED, $position);
+        } elseif ($this->readings > ($this->again[$key][1] ?? 0) && $this->first[$key][0] === self::MISSED) {
+            $this->again[$key] = [$position, $this->readings];
         }
         $this->missedNow($key, $position);
     }
@@ -351,6 +360,18 @@ final class History
     public function wasFound(string $key): bool
     {
         return isset($this->found[$key]);
+    }
+
+    /** The application reads anew from here on what it is going to change: it holds a lock under which all do. */
+    public function readAnew(): void
+    {
+        ++$this->readings;
+    }
+
+    /** Where the key, which was missed first, was missed for the first time after the last readAnew() that a miss followed; null: none did. */
+    public function missedAgain(string $key): ?int
+    {
+        return $this->again[$key][0] ?? null;
     }
 
     /**
@@ -522,7 +543,7 @@ final class History
     private function forgetNames(): void
     {
         $this->bytes = 0;
-        $this->first = $this->missed = $this->found = [];
+        $this->first = $this->missed = $this->found = $this->again = [];
         $this->forgetful = $this->lacksMisses = true;
         $this->changeAll();
     }
@@ -530,7 +551,7 @@ final class History
     private function room(): void
     {
         if (\count($this->first) > self::MANY) {
-            $this->first = $this->found = [];
+            $this->first = $this->found = $this->again = [];
             $this->forgetful = true;
         }
     }

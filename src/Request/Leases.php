@@ -22,7 +22,9 @@ final class Leases
     /** How far a chain of processes that wait for one another is followed. */
     private const CHAIN = 16;
 
-    /** @var array<string, int> leases held by this process: entry key to the lease record's version */
+    private const UNKNOWN = -1;
+
+    /** @var array<string, int> leases held by this process: entry key to the lease record's version; UNKNOWN after an answer was lost */
     private array $held = [];
 
     /** @var array<string, array{\WeakReference<self>, string, bool, ?\WeakReference<object>}> by writer: the objects that hold leases, their process, whether an event loop resumes what computes there, and its coroutine */
@@ -150,7 +152,7 @@ final class Leases
         if (!isset($this->held[$key])) {
             return null;
         }
-        $version = $this->held[$key];
+        $version = $this->version($key);
         unset($this->held[$key]);
         if ($this->held === []) {
             unset(self::$holders[$this->writer]);
@@ -220,12 +222,27 @@ final class Leases
 
     private function say(string $key, int $milliseconds): void
     {
-        foreach ($this->held as $mine => $version) {
-            $outcomes = $this->truth->write([$this->change($mine, $milliseconds, $key, $version)]);
-            if ($outcomes !== null && $outcomes[0]->done) {
-                $this->held[$mine] = $outcomes[0]->position;
+        foreach (\array_keys($this->held) as $mine) {
+            $outcomes = $this->truth->write([$this->change($mine, $milliseconds, $key, $this->version($mine))]);
+            if ($outcomes === null || $outcomes[0]->done) {
+                $this->held[$mine] = $outcomes[0]->position ?? self::UNKNOWN;
             }
         }
+    }
+
+    /** The version of a lease that this process holds; 0: it has lost it meanwhile. */
+    private function version(string $key): int
+    {
+        if ($this->held[$key] === self::UNKNOWN) {
+            $lease = Space::lease($key);
+            $snapshot = $this->truth->read([$lease]);
+            $record = $snapshot?->records[$lease] ?? null;
+            if ($snapshot !== null) {
+                $this->held[$key] = $record?->writer === $this->writer ? $record->position : 0;
+            }
+        }
+
+        return \max(0, $this->held[$key]);
     }
 
     /**

@@ -353,11 +353,12 @@ final class Request
         }
     }
 
-    /** Asks what others have changed, for the same requests. */
+    /** Asks what others have changed, for the same requests, which are going to read anew what they change. */
     public static function renewAll(): void
     {
         foreach (self::ofCaller() as $request) {
             $request->renew();
+            $request->view->history->readAnew();
         }
     }
 

@@ -151,16 +151,21 @@ final class Sets
     }
 
     /**
-     * As History::reference(). In a cache-only space the last set after a hit wins, also where a miss came before the hit.
+     * As History::reference(). In a cache-only space the last set after a hit wins, also where a miss came before the hit; and
+     * after History::readAnew() it is the next miss that counts, not the first.
      *
      * @return array{int, int}
      */
     private function reference(string $key, Space $space): array
     {
-        $reference = $this->view->history->reference($key);
-        if ($reference[0] === History::MISSED && $space->cacheOnly
-            && ($this->view->history->wasFound($key) || ($this->view->copies($space)?->shows(\substr($key, \strlen($space->entries))) ?? false))) {
-            $reference[0] = History::SEEN;
+        $history = $this->view->history;
+        $reference = $history->reference($key);
+        if ($reference[0] === History::MISSED && $space->cacheOnly) {
+            if ($history->wasFound($key) || ($this->view->copies($space)?->shows(\substr($key, \strlen($space->entries))) ?? false)) {
+                $reference[0] = History::SEEN;
+            } else {
+                $reference[1] = $history->missedAgain($key) ?? $reference[1];
+            }
         }
 
         return $reference;

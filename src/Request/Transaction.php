@@ -48,10 +48,10 @@ final class Transaction
         $this->due = \hrtime(true) + self::RENEWAL;
     }
 
-    /** Whether a value that was set inside waits for the end. */
+    /** Whether a value that was set inside waits for the end, or one that was computed inside is this request's alone. */
     public function holds(string $key): bool
     {
-        return isset($this->changes[$key][1]);
+        return isset($this->changes[$key][1]) || isset($this->fills[$key]);
     }
 
     public function begin(): void
@@ -147,6 +147,10 @@ final class Transaction
         $this->view->transactions->count--;
         $this->view->schedule();
         $done = true;
+        // First the flushes and tags: what was set after them stays.
+        foreach (\array_diff_key($this->intents, $this->changes) as $key => $_) {
+            $done = $this->standing->endOne((string) $key) && $done;
+        }
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
             if ($entry === null) {
@@ -160,10 +164,6 @@ final class Transaction
                 }
             }
             $this->standing->ended($key);
-        }
-        // The intents of changed keys have ended by now.
-        foreach (\array_diff_key($this->intents, $this->changes) as $key => $_) {
-            $done = $this->standing->endOne((string) $key) && $done;
         }
 
         return $done;

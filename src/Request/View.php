@@ -108,8 +108,16 @@ final class View
         $this->history = new History();
         $this->writer = $truth->writer;
         $this->renewLater();
-        if (!$lazy || $near !== null) {
+        $this->startOrWait();
+    }
+
+    private function startOrWait(): void
+    {
+        if (!$this->lazy || $this->near !== null) {
             $this->start();
+        } else {
+            // Its first read asks the store alone, and not what other processes could not tell it.
+            $this->truth->catchUp();
         }
     }
 
@@ -224,12 +232,7 @@ final class View
         $this->isBegun = false;
         $this->history->refresh();
         $this->renewLater();
-        if (!$this->lazy || $this->near !== null) {
-            $this->start();
-        } else {
-            // Its first read asks the store alone, and not what other processes could not tell it.
-            $this->truth->catchUp();
-        }
+        $this->startOrWait();
     }
 
     /** Begins the view with its first read: others' changes count from there on. */

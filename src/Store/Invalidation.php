@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\Store;
 
 /**
- * Removes keys, removes leases and moves markers, whatever their records hold. Only intents of other requests stay where they
- * are: what those announced has not happened yet.
+ * Removes keys, removes leases and moves markers, whatever their records hold. Only what other requests have stays where it is:
+ * intents, for what those announced has not happened yet, and leases.
  */
 final class Invalidation
 {
@@ -22,7 +22,7 @@ final class Invalidation
     /**
      * Invalidates keys.
      *
-     * @param non-empty-array<string, list<string>> $keys each with the writers whose intents on it have ended
+     * @param non-empty-array<string, list<string>> $keys each with the writers whose intents and leases on it have ended
      * @param \Closure(): int                       $now  milliseconds by the store's clock
      *
      * @return bool false: not all of them, since a write returned null or lost its races
@@ -54,6 +54,10 @@ final class Invalidation
     public function over(string $key, ChangeResult $result, array $ended, int $now, string $kind = ''): ?ChangeResult
     {
         for ($try = 0; $try < self::TRIES; $try++) {
+            if ($key[0] === 'l' && !\in_array($result->record->writer ?? '', $ended, true)) {
+                // Another request's by now.
+                return $result;
+            }
             $change = $this->change($key);
             $standing = Intent::others($result->record->body ?? '', $ended, $now);
             if ($standing !== []) {
@@ -80,8 +84,8 @@ final class Invalidation
     {
         return match ($key[0]) {
             'e' => new Change($key, null, $this->writer, kind: 'd'),
-            // A lease that could not be released.
-            'l' => new Change($key, null, $this->writer, logged: false, kind: 'd', strict: true),
+            // A lease that could not be released: whose it is over() sees.
+            'l' => new Change($key, null, $this->writer, 0, logged: false, kind: 'd', strict: true),
             default => new Change($key, 'm', $this->writer, kind: 'm'),
         };
     }

@@ -212,6 +212,9 @@ namespace Illuminate\Cache {
 
         public function __construct(Repository $cache) {}
 
+        /** @return int */
+        public function attempts(string $key) {}
+
         public function cleanRateLimiterKey(string $key): string {}
 
         protected function secondsUntil(\DateTimeInterface|\DateInterval|int $delay): int {}
@@ -226,7 +229,7 @@ namespace Illuminate\Cache {
         /** @return \Illuminate\Contracts\Cache\Store */
         public function getStore() {}
 
-        public function add(string $key, mixed $value, \DateTimeInterface|\DateInterval|int|null $ttl = null): bool {}
+        public function put(string $key, mixed $value, \DateTimeInterface|\DateInterval|int|null $ttl = null): bool {}
 
         /** @var ?callable(string, string): mixed Laravel 13 has it. */
         protected static $unserializableClassHandler;

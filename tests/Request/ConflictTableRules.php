@@ -477,6 +477,38 @@ abstract class ConflictTableRules extends TestCase
         }
     }
 
+    /** As whoever takes a lock: what it has missed before, others may have stored and removed since. */
+    public function testCacheOnlyAMissAfterAllWasLearnedIsTheOneThatCounts(): void
+    {
+        $a = $this->request()->group('g', cacheOnly: true);
+        $b = $this->request()->group('g', cacheOnly: true);
+        foreach (['removed', 'removed twice', 'not read again', 'removed once more'] as $key) {
+            self::assertNull($a->get($key));
+            $b->set($key, 'b');
+            $b->delete($key);
+        }
+        Cache::learnAll();
+        self::assertNull($a->get('removed'));
+        self::assertNull($a->get('removed twice'));
+        self::assertNull($a->get('removed once more'));
+        $b->set('removed once more', 'b');
+        $b->delete('removed once more');
+        self::assertNull($a->get('removed once more'));
+        $b->set('removed twice', 'b');
+        $b->delete('removed twice');
+        Cache::learnAll();
+        self::assertNull($a->get('removed twice'));
+        foreach (['removed', 'removed twice', 'not read again', 'removed once more'] as $key) {
+            self::assertTrue($a->set($key, 'a'));
+        }
+        $next = $this->request()->group('g', cacheOnly: true);
+        self::assertSame('a', $next->get('removed'));
+        self::assertSame('a', $next->get('removed twice'));
+        self::assertNull($next->get('not read again'));
+        self::assertNull($next->get('removed once more'));
+        self::assertNotContains('value of bounded life', \array_column($next->inspect('removed'), 'kind'));
+    }
+
     public function testUnderAnIntentNothingIsStoredAndNothingRead(): void
     {
         $this->request()->set('k', 'old');

@@ -207,6 +207,13 @@ final class LazyViewTest extends TestCase
         self::assertTrue((new PendingInvalidations($kept))->keep(['e::k'], 'another00000', (int) \hrtime(true)));
         $reader->refresh();
         self::assertNull($reader->get('k'));
+        $reader->set('k', 'old');
+        $reader->refresh();
+        self::assertSame('old', $reader->get('k'));
+        self::assertTrue((new PendingInvalidations($kept))->keep(['e::k'], 'another00000', (int) \hrtime(true)));
+        $fiber = new \Fiber(static fn(): mixed => $reader->get('k'));
+        $fiber->start();
+        self::assertNull($fiber->getReturn(), 'and so does each of its fibers');
     }
 
     private function cache(string $engine, bool $lazy = true): Cache

@@ -76,6 +76,44 @@ final class LeasesTest extends TestCase
         self::assertTrue($this->leases('other')->take('e::k', 60_000));
     }
 
+    /** A caller whose attempt has failed, and one whose lease had ended before it could release it. */
+    public function testOneThatAnotherHasByNowStands(): void
+    {
+        $store = new HookedStore($this->store);
+        $directory = new TemporaryDirectory();
+        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations($directory->file('kept'))), 'writer000000');
+        $truth->catchUp();
+        $leases = new Leases($truth, new History(), 'writer000000');
+        self::assertTrue($leases->take('e::ended', 20));
+        \usleep(25_000);
+        $other = $this->leases('other');
+        self::assertTrue($other->take('e::k', 60_000) && $other->take('e::ended', 60_000));
+        $store->after = static fn(string $call) => $call === 'write' ? throw Failure::because('hooked', 'the answer was lost') : null;
+        self::assertNull($leases->take('e::k', 60_000));
+        $truth->retry();
+        $leases->giveBack('e::ended');
+        $store->after = null;
+        $truth->retry();
+        $truth->catchUp();
+        self::assertFalse($this->leases('third')->take('e::k', 60_000));
+        self::assertFalse($this->leases('third')->take('e::ended', 60_000));
+    }
+
+    public function testItIsReleasedAlsoWhereTheAnswerWasLostToWhatItWaitsFor(): void
+    {
+        $store = new HookedStore($this->store);
+        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations(null)), 'writer000000');
+        $leases = new Leases($truth, new History(), 'writer000000');
+        self::assertTrue($leases->take('e::k', 60_000));
+        $store->after = static fn(string $call) => $call === 'write' ? throw Failure::because('hooked', 'the answer was lost') : null;
+        $leases->waitFor('e::other', 60_000);
+        $store->after = null;
+        $truth->retry();
+        $leases->waitFor('', 60_000);
+        $leases->giveBack('e::k');
+        self::assertTrue($this->leases('other')->take('e::k', 60_000));
+    }
+
     public function testItEndsAtItsTime(): void
     {
         [$one, $two] = [$this->leases('one'), $this->leases('two')];

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\SymfonyBundle;
 
 use Larder\Queue\Queue;
+use Larder\SymfonyBundle\Lock\LarderStores;
 use Larder\SymfonyBundle\Messenger\LarderTransport;
 use Larder\SymfonyBundle\Messenger\LarderTransportFactory;
 use Larder\Tests\Bridge\Frameworks;
@@ -14,6 +15,8 @@ use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\DependencyInjection\Container;
 use Symfony\Component\EventDispatcher\EventDispatcher;
+use Symfony\Component\Lock\Exception\LockAcquiringException;
+use Symfony\Component\Lock\Key;
 use Symfony\Component\Messenger\Envelope;
 use Symfony\Component\Messenger\EventListener\SendFailedMessageForRetryListener;
 use Symfony\Component\Messenger\EventListener\StopWorkerOnMessageLimitListener;
@@ -157,6 +160,9 @@ final class MessengerTest extends TestCase
         self::assertFalse($factory->supports('redis://127.0.0.1', []));
         // As the framework's bundle calls it.
         self::assertInstanceOf(LarderTransport::class, $factory->createTransport($this->dsn(), ['transport_name' => 'async', 'queue' => 'mail', 'limit' => 10], new PhpSerializer()));
+        // What the DSN says of the server stays in it: the certificate is found missing when it is used.
+        $this->tells('is its certificate valid for redis.internal?', fn() => $factory->createTransport('larder+rediss://127.0.0.1:1?queue=a&timeout=1&peer_name=redis.internal', [], new PhpSerializer())->send(new Envelope(new Note('one'))));
+        $this->tells('is its certificate valid for redis.internal? There is no /not/there.pem.', static fn() => (new LarderStores('sqlite:///unused'))->create('larder+rediss://127.0.0.1:1?handover=1&timeout=1&peer_name=redis.internal&cafile=/not/there.pem')->save(new Key('a')));
         $this->expectException(InvalidArgumentException::class);
         $factory->createTransport($this->dsn() . '?visibilty=1', [], new PhpSerializer());
     }
@@ -182,6 +188,16 @@ final class MessengerTest extends TestCase
         $bus = new MessageBus([new HandleMessageMiddleware(new HandlersLocator([Note::class => [$handler]]))]);
         $worker = new Worker(['async' => $transport], $bus, $dispatcher);
         $worker->run(['sleep' => 10_000]);
+    }
+
+    private function tells(string $what, \Closure $call): void
+    {
+        try {
+            $call();
+            self::fail('Nothing was wrong.');
+        } catch (TransportException|LockAcquiringException $failure) {
+            self::assertStringContainsString($what, $failure->getMessage());
+        }
     }
 
     private function transport(string $query = ''): LarderTransport

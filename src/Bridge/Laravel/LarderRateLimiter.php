@@ -10,7 +10,8 @@ use Illuminate\Cache\RateLimiter;
  * Laravel's rate limiter over a store of Larder's, whose counts are exact.
  *
  * Laravel's own makes a counter, adds to it, and puts a 1 over it if it seems that nobody has made it: of two callers that begin
- * a window together, the second puts its 1 over what others have counted meanwhile.
+ * a window together, the second puts its 1 over what others have counted meanwhile. And who sees a full counter whose timer has
+ * ended removes the counter, which may be the next window's by then. Here the counter makes itself and ends by itself.
  */
 final class LarderRateLimiter extends RateLimiter
 {
@@ -38,8 +39,19 @@ final class LarderRateLimiter extends RateLimiter
         $store = $this->cache->getStore();
         \assert($store instanceof LarderStore);
         $key = $this->cleanRateLimiterKey($key);
-        $this->cache->add("$key:timer", $this->availableAt($decaySeconds), $decaySeconds);
+        $hits = (int) $store->hit($key, (int) $amount, \max(1, $this->secondsUntil($decaySeconds)));
+        // Whoever has made the counter says until when it counts.
+        $hits === (int) $amount && $this->cache->put("$key:timer", $this->availableAt($decaySeconds), $decaySeconds);
 
-        return (int) $store->hit($key, (int) $amount, \max(1, $this->secondsUntil($decaySeconds)));
+        return $hits;
+    }
+
+    /**
+     * @param string $key
+     * @param int    $maxAttempts
+     */
+    public function tooManyAttempts($key, $maxAttempts): bool
+    {
+        return $this->attempts($key) >= $maxAttempts;
     }
 }

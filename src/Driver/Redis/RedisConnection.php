@@ -581,7 +581,8 @@ abstract class RedisConnection
             }
         } catch (\Throwable $e) {
             $this->close();
-            $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for ' . $this->endpoint->security()['peer_name'] . '?' : '');
+            $what = 'no connection' . ($this->endpoint->tls ? '; is its certificate valid for ' . $this->endpoint->security()['peer_name'] . '?'
+                . ($this->endpoint->cafile === '' || Quiet::call(fn(): bool => \is_file($this->endpoint->cafile)) ? '' : ' There is no ' . $this->endpoint->cafile . '.') : '');
             throw $this->isFailure($e) ? $this->translate($what, $e) : $e;
         } finally {
             Quiet::end();

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\SymfonyBundle\Lock;
 
+use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Lock\Locks;
 use Symfony\Component\Lock\Exception\InvalidArgumentException;
@@ -32,17 +33,13 @@ final readonly class LarderStores
         if (!\is_string($connection) || !self::isOurs($connection)) {
             return StoreFactory::createStore(\is_string($connection) || \is_object($connection) ? $connection : throw new InvalidArgumentException('A lock store is a DSN or a connection.'));
         }
-        [$place, $query] = \explode('?', $connection, 2) + [1 => ''];
-        \parse_str($query, $options);
-        $handsOver = \filter_var($options[self::HANDS_OVER] ?? null, \FILTER_VALIDATE_BOOL);
-        unset($options[self::HANDS_OVER]);
-        $own = \is_array($this->locks) ? $this->locks : ['dsn' => $this->locks];
-        $source = $place === self::OWN ? $own : ['dsn' => \substr($place, \strlen(self::SCHEME))];
-        foreach ($options as $name => $value) {
-            $source[(string) $name] = $value;
-        }
-        $dsn = $source['dsn'] ?? '';
         try {
+            [$place, $options] = Dsn::split($connection);
+            $handsOver = \filter_var($options[self::HANDS_OVER] ?? null, \FILTER_VALIDATE_BOOL);
+            unset($options[self::HANDS_OVER]);
+            $own = \is_array($this->locks) ? $this->locks : ['dsn' => $this->locks];
+            $source = $place === self::OWN ? [...$own, ...$options] : ['dsn' => Dsn::with(\substr($place, \strlen(self::SCHEME)), $options)];
+            $dsn = $source['dsn'] ?? '';
             // Over a server a lock is tied to no process.
             return new LarderStore(Locks::open($source), $handsOver || !\is_string($dsn) || !\str_starts_with($dsn, 'sqlite:'));
         } catch (InvalidConfiguration $wrong) {

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\SymfonyBundle\Messenger;
 
+use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Queue\Queue;
 use Symfony\Component\Messenger\Exception\InvalidArgumentException;
@@ -23,26 +24,21 @@ final class LarderTransportFactory implements TransportFactoryInterface
 {
     private const SCHEME = 'larder+';
 
-    /** @param array<array-key, mixed> $options */
+    /** @param array<string, mixed> $options */
     public function createTransport(#[\SensitiveParameter] string $dsn, #[\SensitiveParameter] array $options, SerializerInterface $serializer): TransportInterface
     {
-        [$place, $query] = \explode('?', \substr($dsn, \strlen(self::SCHEME)), 2) + [1 => ''];
-        \parse_str($query, $given);
-        $options += $given;
-        // Symfony's own.
-        unset($options['transport_name']);
-        $name = $options['queue'] ?? 'messages';
-        $visibility = \filter_var($options['visibility'] ?? 60, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
-        unset($options['queue'], $options['visibility']);
-        if (!\is_string($name) || !\is_int($visibility)) {
-            throw new InvalidArgumentException('The option "queue" is a name, and "visibility" a whole number of seconds: larder+sqlite:///var/lib/app/queue?queue=mail&visibility=60.');
-        }
-        $source = ['dsn' => $place];
-        foreach ($options as $option => $value) {
-            $source[(string) $option] = $value;
-        }
         try {
-            return new LarderTransport(Queue::open($source, $name), $serializer, $visibility);
+            [$place, $given] = Dsn::split(\substr($dsn, \strlen(self::SCHEME)));
+            // Symfony's own.
+            unset($options['transport_name']);
+            $name = $options['queue'] ?? $given['queue'] ?? 'messages';
+            $visibility = \filter_var($options['visibility'] ?? $given['visibility'] ?? 60, \FILTER_VALIDATE_INT, ['options' => ['min_range' => 1]]);
+            unset($options['queue'], $options['visibility'], $given['queue'], $given['visibility']);
+            if (!\is_string($name) || !\is_int($visibility)) {
+                throw new InvalidArgumentException('The option "queue" is a name, and "visibility" a whole number of seconds: larder+sqlite:///var/lib/app/queue?queue=mail&visibility=60.');
+            }
+
+            return new LarderTransport(Queue::open(['dsn' => Dsn::with($place, $given), ...$options], $name), $serializer, $visibility);
         } catch (InvalidConfiguration $wrong) {
             throw new InvalidArgumentException($wrong->getMessage(), 0, $wrong);
         }

@@ -52,6 +52,31 @@ final class ProcessesTest extends TestCase
         }
     }
 
+    /** Also where one window ends and the next begins, and callers ask whether there were too many. */
+    public function testTheRateLimiterCountsEachWindowExactly(): void
+    {
+        $said = self::together(new Site(), 6, <<<'PHP'
+            $hits = [];
+            for ($end = microtime(true) + 7; microtime(true) < $end;) {
+                Larder\Cache::refreshAll();
+                $key = 'z' . mt_rand(0, 9);
+                if (!Illuminate\Support\Facades\RateLimiter::tooManyAttempts($key, 4)) {
+                    $count = Illuminate\Support\Facades\RateLimiter::hit($key, 2);
+                    $hits[] = [$key, $count, microtime(true)];
+                }
+            }
+            echo json_encode($hits);
+            PHP);
+        $last = [];
+        $hits = \array_merge(...\array_map(static fn(string $text): array => (array) \json_decode($text, true), $said));
+        \usort($hits, static fn(array $one, array $other): int => $one[2] <=> $other[2]);
+        foreach ($hits as [$key, $count, $at]) {
+            self::assertGreaterThan(0.5, $at - ($last["$key $count"] ?? 0.0), "hit $count of $key was counted twice in a window");
+            $last["$key $count"] = $at;
+        }
+        self::assertGreaterThan(10 * 3 * 4, \count($hits));
+    }
+
     /** What a request has read before, it would answer for a second. */
     public function testWhoTakesALockSeesWhatItsLastHolderLeft(): void
     {
