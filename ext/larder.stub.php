@@ -61,6 +61,12 @@ final class Segment
     public function flush(): bool {}
 
     /**
+     * Evicts all values, and gives their memory back to the machine. Values that a request has read stay with it. While a
+     * request of another process goes on, what the index had stays too. The segment grows again as it is used.
+     */
+    public function trim(): void {}
+
+    /**
      * Releases all values that this request has read from the segment. Call it between two jobs of a process that runs
      * many jobs in one request. After it, use no value that get() or getMultiple() returned before, and nothing that
      * contains one. If you are not certain of that, do not call it: a request that has read a lot then only copies what
@@ -91,7 +97,8 @@ final class Segment
     public function drop(string $key, int $position): bool {}
 
     /**
-     * entries; bytes_used by them, each rounded up to its block; bytes_total of the file; hits, misses and copied (of this
+     * entries; bytes_used by them, each rounded up to its block; bytes_taken of the machine's memory, and bytes_total, to
+     * which that may grow; hits, misses and copied (of this
      * request and of all ended ones: gets that hit, gets that missed, and the hits that were copied because their request
      * had already read its eighth of the segment); sets, evictions, expired, refused; mode, how this request reads
      * ("zero-copy": in place; "mixed": in place and, after its share is used up, by copying; "copy": by copying, because the

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 5afc82f057297b2ff070b1c2dc68077ee62021dd */
+ * Stub hash: 56474760cfde25938a6e5928d17e0b48f13f365a */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -44,8 +44,10 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_flush, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_release, 0, 0, IS_VOID, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_trim, 0, 0, IS_VOID, 0)
 ZEND_END_ARG_INFO()
+
+#define arginfo_class_Larder_Segment_release arginfo_class_Larder_Segment_trim
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_fill, 0, 6, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
@@ -86,6 +88,7 @@ ZEND_METHOD(Larder_Segment, has);
 ZEND_METHOD(Larder_Segment, delete);
 ZEND_METHOD(Larder_Segment, increment);
 ZEND_METHOD(Larder_Segment, flush);
+ZEND_METHOD(Larder_Segment, trim);
 ZEND_METHOD(Larder_Segment, release);
 ZEND_METHOD(Larder_Segment, fill);
 ZEND_METHOD(Larder_Segment, raise);
@@ -106,6 +109,7 @@ static const zend_function_entry class_Larder_Segment_methods[] = {
 	ZEND_ME(Larder_Segment, delete, arginfo_class_Larder_Segment_delete, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, increment, arginfo_class_Larder_Segment_increment, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, flush, arginfo_class_Larder_Segment_flush, ZEND_ACC_PUBLIC)
+	ZEND_ME(Larder_Segment, trim, arginfo_class_Larder_Segment_trim, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, release, arginfo_class_Larder_Segment_release, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, fill, arginfo_class_Larder_Segment_fill, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, raise, arginfo_class_Larder_Segment_raise, ZEND_ACC_PUBLIC)

@@ -655,6 +655,7 @@ ZEND_METHOD(Larder_Segment, stats)
 	array_init(return_value);
 	add_assoc_long(return_value, "entries", (zend_long) n.entries);
 	add_assoc_long(return_value, "bytes_used", (zend_long) n.bytes_used);
+	add_assoc_long(return_value, "bytes_taken", (zend_long) n.bytes_taken);
 	add_assoc_long(return_value, "bytes_total", (zend_long) n.bytes_total);
 	add_assoc_long(return_value, "hits", (zend_long) n.hits);
 	add_assoc_long(return_value, "misses", (zend_long) n.misses);
@@ -700,7 +701,15 @@ ZEND_METHOD(Larder_Segment, release)
 	/* Not from within a get or a set, by code of the value's: what that works with stays. */
 	if (!LARDER_G(at_work)) {
 		seg_leave(segment_of(ZEND_THIS));
+		seg_enter(segment_of(ZEND_THIS));
 	}
+}
+
+ZEND_METHOD(Larder_Segment, trim)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+
+	seg_give_back(segment_of(ZEND_THIS));
 }
 
 ZEND_METHOD(Larder_Segment, open)

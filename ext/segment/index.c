@@ -83,21 +83,21 @@ static inline seg_offset named(_Atomic uint64_t *entry)
 }
 
 /* Under the shard's lock. */
-seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
+seg_item *seg_in_shard(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way)
 {
-	seg_bucket *pair[2];
+	uint64_t size = seg_index_size(segment, seg_shard_number(hash));
 	uint8_t tag = seg_tag(hash);
 
-	seg_buckets_of(segment, shard, hash, pair);
 	for (int i = 0; i < 2; i++) {
+		seg_bucket *b = seg_bucket_of(segment, size, hash, i);
 		for (int w = 0; w < SEG_WAYS; w++) {
 			/* By the tag alone: each item that is looked at in vain is a line of memory that must come. */
-			if (LIKELY(atomic_load_explicit(&pair[i]->tags[w], memory_order_relaxed) != tag)) {
+			if (LIKELY(atomic_load_explicit(&b->tags[w], memory_order_relaxed) != tag)) {
 				continue;
 			}
-			seg_item *item = seg_at(segment, named(&pair[i]->entries[w]));
+			seg_item *item = seg_at(segment, named(&b->entries[w]));
 			if (item->hash == hash && item->key_length == length && memcmp(item->key, key, length) == 0) {
-				*bucket = pair[i];
+				*bucket = b;
 				*way = w;
 				return item;
 			}
@@ -108,16 +108,16 @@ seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char
 }
 
 /* Where the index names this very item; NULL if it does not. */
-_Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item)
+_Atomic uint64_t *seg_entry(seg *segment, const seg_item *item)
 {
-	seg_bucket *pair[2];
+	uint64_t size = seg_index_size(segment, seg_shard_number(item->hash));
 	seg_offset self = seg_of(segment, item);
 
-	seg_buckets_of(segment, shard, item->hash, pair);
 	for (int i = 0; i < 2; i++) {
+		seg_bucket *b = seg_bucket_of(segment, size, item->hash, i);
 		for (int way = 0; way < SEG_WAYS; way++) {
-			if (named(&pair[i]->entries[way]) == self) {
-				return &pair[i]->entries[way];
+			if (named(&b->entries[way]) == self) {
+				return &b->entries[way];
 			}
 		}
 	}
@@ -152,7 +152,7 @@ static inline void clear_visited(seg_bucket *b, int way)
 /* As SIEVE's hand does to what it spares. */
 void seg_forget_visit(seg *segment, const seg_item *item)
 {
-	_Atomic uint64_t *entry = seg_entry(segment, seg_shard_of(segment, item->hash), item);
+	_Atomic uint64_t *entry = seg_entry(segment, item);
 
 	if (entry) {
 		clear_visited(bucket_of(entry), (int) (entry - bucket_of(entry)->entries));
@@ -241,7 +241,7 @@ static void lose_index(seg *segment)
 
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
 {
-	_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+	_Atomic uint64_t *entry = seg_entry(segment, item);
 
 	if (UNLIKELY(!entry)) {
 		lose_index(segment);
@@ -302,7 +302,7 @@ bool seg_evict(seg *segment, seg_shard *shard)
 	/* Twice round at most: the first time all may have been read, the second time no bit is left. */
 	for (uint64_t steps = 2 * shard->queue.count + 1; steps > 0 && shard->queue.tail; steps--) {
 		seg_item *item = seg_at(segment, shard->hand ? shard->hand : shard->queue.tail);
-		_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+		_Atomic uint64_t *entry = seg_entry(segment, item);
 		if (UNLIKELY(!entry)) {
 			lose_index(segment);
 			return false;
@@ -499,10 +499,10 @@ void seg_give_up(seg *segment, seg_item *item)
 /* A free way of the two buckets; else that of an item that is over or unread is emptied. */
 static _Atomic uint64_t *make_place(seg *segment, seg_shard *shard, uint64_t hash)
 {
-	seg_bucket *pair[2], *worst = NULL;
+	uint64_t size = seg_index_size(segment, seg_shard_number(hash));
+	seg_bucket *pair[2] = {seg_bucket_of(segment, size, hash, false), seg_bucket_of(segment, size, hash, true)}, *worst = NULL;
 	int worst_way = 0, worst_rank = 3;
 
-	seg_buckets_of(segment, shard, hash, pair);
 	/* The emptier of the two, so that both fill alike. */
 	int free[2] = {0, 0};
 	for (int i = 0; i < 2; i++) {
@@ -549,25 +549,26 @@ static bool get_page(seg *segment, const seg_bucket *bucket)
  * One bucket more, which takes its items from one that is there: first it has them, then the index is larger, then the
  * other has them no more. A reader who finds nothing looks whether the size is still the same.
  */
-static void grow(seg *segment, seg_shard *shard)
+static void grow(seg *segment, uint32_t number)
 {
-	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets, *pair[2];
-	uint64_t size = seg_index_size(segment, shard), n = seg_size_buckets(size), bits = size >> SEG_SIZE_BITS;
+	seg_bucket *first = segment->buckets + number * segment->n_buckets;
+	uint64_t size = seg_index_size(segment, number), n = seg_size_buckets(size), rows = seg_size_rows(size), base = segment->base_buckets;
 
-	bits += n == segment->base_buckets << bits;
-	seg_bucket *old = first + n - (segment->base_buckets << (bits - 1)), *fresh = first + n;
+	/* All rows are there: from now on twice as many are told apart. */
+	rows = n == base * (rows + 1) ? 2 * rows + 1 : rows;
+	seg_bucket *old = first + n - base * ((rows + 1) / 2), *fresh = first + n;
 	/* Whole pages, of which this bucket is the first. */
 	if (n == segment->n_buckets || (seg_of(segment, fresh) % 4096 == 0 && !get_page(segment, fresh))) {
 		return;
 	}
-	size = seg_size_of(n + 1, bits);
+	size = seg_size_of(n + 1, rows);
 	SEG_POINT("grow");
 	memset((void *) fresh, 0, sizeof *fresh);
 	for (int way = 0; way < SEG_WAYS; way++) {
 		uint64_t entry = atomic_load_explicit(&old->entries[way], memory_order_relaxed);
 		if (entry) {
-			seg_buckets_in(segment, shard, size, seg_at(segment, seg_entry_offset(entry))->hash, pair);
-			if (pair[0] == fresh || pair[1] == fresh) {
+			uint64_t hash = seg_at(segment, seg_entry_offset(entry))->hash;
+			if (seg_bucket_of(segment, size, hash, false) == fresh || seg_bucket_of(segment, size, hash, true) == fresh) {
 				atomic_store_explicit(&fresh->entries[way], entry, memory_order_relaxed);
 				atomic_store_explicit(&fresh->tags[way], atomic_load_explicit(&old->tags[way], memory_order_relaxed), memory_order_relaxed);
 				SEG_POINT("grow-copied");
@@ -576,7 +577,7 @@ static void grow(seg *segment, seg_shard *shard)
 	}
 	atomic_store_explicit(&fresh->visited, atomic_load_explicit(&old->visited, memory_order_relaxed), memory_order_relaxed);
 	SEG_POINT("grow-whole");
-	atomic_store(&segment->header->index[shard - segment->shards], size);
+	atomic_store(&segment->header->index[number], size);
 	SEG_POINT("grow-larger");
 	for (int way = 0; way < SEG_WAYS; way++) {
 		if (atomic_load_explicit(&fresh->entries[way], memory_order_relaxed)) {
@@ -595,8 +596,8 @@ static void grow(seg *segment, seg_shard *shard)
 static void insert(seg *segment, seg_shard *shard, seg_item *item)
 {
 	/* Half full on average; and buckets that have not been split yet half as full again. */
-	if (UNLIKELY(shard->queue.count * 2 > seg_size_buckets(seg_index_size(segment, shard)) * SEG_WAYS)) {
-		grow(segment, shard);
+	if (UNLIKELY(shard->queue.count * 2 > seg_size_buckets(seg_index_size(segment, seg_shard_number(item->hash))) * SEG_WAYS)) {
+		grow(segment, seg_shard_number(item->hash));
 	}
 	_Atomic uint64_t *entry = make_place(segment, shard, item->hash);
 	seg_bucket *b = bucket_of(entry);
@@ -651,7 +652,7 @@ seg_status seg_publish(seg *segment, seg_item *item, seg_mode mode)
 		seg_return_slot(segment);
 		return SEG_CLOSED;
 	}
-	seg_item *old = seg_in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
+	seg_item *old = seg_in_shard(segment, item->hash, item->key, item->key_length, &b, &way);
 	bool there = old && !seg_is_over(old);
 	if (mode == SEG_ADD ? there : mode == SEG_REPLACE && !there) {
 		status = there ? SEG_EXISTS : SEG_NOT_FOUND;
@@ -681,7 +682,7 @@ seg_status seg_delete(seg *segment, uint64_t hash, const char *key, uint32_t len
 	if (!seg_lock(segment, shard)) {
 		return SEG_CLOSED;
 	}
-	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
+	seg_item *item = seg_in_shard(segment, hash, key, length, &b, &way);
 	if (item) {
 		status = seg_is_over(item) ? SEG_NOT_FOUND : SEG_OK;
 		if (status == SEG_NOT_FOUND) {
@@ -706,7 +707,7 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 	if (!seg_lock(segment, shard)) {
 		return SEG_CLOSED;
 	}
-	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
+	seg_item *item = seg_in_shard(segment, hash, key, length, &b, &way);
 	if (!item || seg_is_over(item)) {
 		status = SEG_NOT_FOUND;
 	} else if (item->kind != integer) {
@@ -769,7 +770,7 @@ seg_status seg_fill(seg *segment, seg_item *item, const seg_terms *terms)
 		seg_return_slot(segment);
 		return SEG_CLOSED;
 	}
-	seg_item *old = seg_in_shard(segment, shard, item->hash, item->key, item->key_length, &b, &way);
+	seg_item *old = seg_in_shard(segment, item->hash, item->key, item->key_length, &b, &way);
 	if (old && old->position > terms->position && !seg_is_over(old)) {
 		status = SEG_EXISTS;
 	} else if (!is_allowed(segment, terms)) {
@@ -803,7 +804,7 @@ seg_status seg_raise(seg *segment, uint64_t hash, const char *key, uint32_t leng
 	if (!seg_lock(segment, shard)) {
 		return SEG_CLOSED;
 	}
-	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
+	seg_item *item = seg_in_shard(segment, hash, key, length, &b, &way);
 	if (!item || seg_is_over(item)) {
 		status = SEG_NOT_FOUND;
 	} else if (item->kind != integer) {
@@ -827,7 +828,7 @@ seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t lengt
 	if (!seg_lock(segment, shard)) {
 		return SEG_CLOSED;
 	}
-	seg_item *item = seg_in_shard(segment, shard, hash, key, length, &b, &way);
+	seg_item *item = seg_in_shard(segment, hash, key, length, &b, &way);
 	if (item && item->position < position) {
 		status = SEG_OK;
 		take_out(segment, shard, item, &b->entries[way]);
@@ -848,7 +849,7 @@ void seg_flush(seg *segment)
 		while (shard->queue.tail) {
 			seg_item *item = seg_at(segment, shard->queue.tail);
 			SEG_POINT("flush");
-			take_out(segment, shard, item, seg_entry(segment, shard, item));
+			take_out(segment, shard, item, seg_entry(segment, item));
 		}
 		SEG_POINT("flush-reclaim");
 		seg_reclaim(segment, shard, UINT64_MAX);
@@ -913,6 +914,7 @@ void seg_count(seg *segment, seg_numbers *n)
 
 	memset(n, 0, sizeof *n);
 	n->bytes_total = segment->bytes;
+	n->bytes_taken = atomic_load(&h->given);
 	n->recoveries = atomic_load(&h->recoveries);
 	n->damaged = h->damaged;
 	n->damaged_at = h->damaged_at;

@@ -102,7 +102,7 @@ typedef struct {
 	/* How many buckets each shard has (seg_index_size()). Every reader looks at them, and only growing changes them. */
 	_Alignas(64) _Atomic uint64_t index[SEG_SHARDS];
 	_Alignas(64) pthread_mutex_t units_lock;
-	uint64_t given_units;              /* of the chunks that have memory, */
+	_Atomic uint64_t given_units;             /* of the chunks that have memory, */
 	uint64_t chunks[SEG_CHUNKS / 64];  /* a bit each; in the map and the values of others nothing is looked at */
 	_Atomic uint64_t given;            /* bytes of the file that have memory, at least */
 	_Atomic int64_t ask_again;         /* when memory was refused: not before, by seg_clock() */

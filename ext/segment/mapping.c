@@ -333,8 +333,8 @@ static bool is_possible(const seg_header *h)
 	bool possible = atomic_load(&h->used_slots) <= h->n_slots && (h->chunks[0] & 1);
 
 	for (int i = 0; i < SEG_SHARDS; i++) {
-		uint64_t size = atomic_load(&h->index[i]), n = seg_size_buckets(size), bits = size >> SEG_SIZE_BITS;
-		possible = possible && bits < 40 && n >= h->base_buckets && n <= h->n_buckets && n <= h->base_buckets << bits && (bits == 0 || n > h->base_buckets << (bits - 1));
+		uint64_t size = atomic_load(&h->index[i]), n = seg_size_buckets(size), rows = seg_size_rows(size);
+		possible = possible && n >= h->base_buckets && n <= h->n_buckets && (rows & (rows + 1)) == 0 && n <= h->base_buckets * (rows + 1) && (rows == 0 || n > h->base_buckets * ((rows + 1) / 2));
 	}
 
 	return possible;
@@ -674,6 +674,9 @@ bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed)
 	SEG_POINT("get-memory");
 	if ((needed || has_room(segment->fd, bytes)) && fstat(segment->fd, &before) == 0 && get_memory(segment->fd, from, bytes, false) == 0 && fstat(segment->fd, &after) == 0) {
 		SEG_POINT("got-memory");
+		if (!needed) {
+			atomic_store_explicit(&h->ask_again, 0, memory_order_relaxed);
+		}
 		atomic_fetch_add_explicit(&h->given, (uint64_t) (after.st_blocks - before.st_blocks) * 512, memory_order_relaxed);
 		return true;
 	}

@@ -43,7 +43,13 @@
 
 #include "segment.h"
 
-#define SHARE(segment) ((segment)->header->n_units * SEG_UNIT / 8)
+/* Bytes that one request may hold: of all that may be, or, where no more is to be had, of what is. */
+static inline uint64_t share(const seg *segment)
+{
+	const seg_header *h = segment->header;
+
+	return (UNLIKELY(atomic_load_explicit(&h->ask_again, memory_order_relaxed) > 0) ? h->given_units : h->n_units) * SEG_UNIT / 8;
+}
 
 /* From first to last; nothing if last is before first. */
 typedef struct {
@@ -511,14 +517,12 @@ static inline bool is_fresh(const finding *f)
 }
 
 /* The item, whose pages' bits we have; NULL: at some moment since this began there was none. */
-static const seg_item *seek_in(seg *segment, const seg_shard *shard, uint64_t size, uint64_t hash, const char *key, uint32_t length, finding *f)
+static inline const seg_item *seek_in(seg *segment, uint64_t size, uint64_t hash, const char *key, uint32_t length, finding *f)
 {
-	seg_bucket *pair[2];
 	uint8_t tag = seg_tag(hash);
 
-	seg_buckets_in(segment, shard, size, hash, pair);
 	for (int i = 0; i < 2; i++) {
-		seg_bucket *b = pair[i];
+		seg_bucket *b = seg_bucket_of(segment, size, hash, i);
 		for (int way = 0; way < SEG_WAYS; way++) {
 			if (atomic_load_explicit(&b->tags[way], memory_order_relaxed) != tag) {
 				continue;
@@ -557,11 +561,11 @@ static const seg_item *seek_in(seg *segment, const seg_shard *shard, uint64_t si
 /* An item that is not found may have been moved, by an index that grew meanwhile (index.c): its size was changed before the item went from its old place. */
 static inline const seg_item *seek(seg *segment, uint64_t hash, const char *key, uint32_t length, finding *f)
 {
-	const seg_shard *shard = seg_shard_of(segment, hash);
+	uint32_t shard = seg_shard_number(hash);
 
 	for (;;) {
 		uint64_t size = seg_index_size(segment, shard);
-		const seg_item *item = seek_in(segment, shard, size, hash, key, length, f);
+		const seg_item *item = seek_in(segment, size, hash, key, length, f);
 		if (LIKELY(item != NULL)) {
 			return item;
 		}
@@ -602,7 +606,7 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 	if (UNLIKELY(is_fresh(&f))) {
 		uint64_t bytes = (f.fresh.last + 1 - f.fresh.first) * SEG_PAGE;
 		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
-		if (!segment->ro || atomic_load_explicit(pinned, memory_order_relaxed) + bytes > SHARE(segment)) {
+		if (!segment->ro || atomic_load_explicit(pinned, memory_order_relaxed) + bytes > share(segment)) {
 			segment->passing = f.fresh.first;
 			segment->passing_last = f.fresh.last;
 			segment->copied += segment->ro != NULL;
@@ -716,7 +720,7 @@ uint64_t seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t le
 	if (!seg_lock(segment, shard)) {
 		return 0;
 	}
-	const seg_item *item = seg_in_shard(segment, shard, hash, key, length, &bucket, &way);
+	const seg_item *item = seg_in_shard(segment, hash, key, length, &bucket, &way);
 	if (item && !seg_is_over(item)) {
 		bytes = seg_item_bytes(item);
 		if (bytes <= room) {

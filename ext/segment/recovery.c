@@ -37,7 +37,7 @@ static bool is_named(seg *segment, const seg_item *item)
 
 	return item->state == SEG_LIVE
 		&& seg_class(seg_item_bytes(item)) >= 0
-		&& seg_entry(segment, seg_shard_of(segment, item->hash), item) != NULL;
+		&& seg_entry(segment, item) != NULL;
 }
 
 /* Or retired: as long as nothing was broken, all of those are in the lists. */
@@ -79,7 +79,7 @@ static void repair_shard(seg *segment, seg_shard *shard)
 	shard->hand = shard->sweep = 0;
 	shard->soonest = shard->next_soonest = 0;
 	SEG_POINT("repair-shard-empty");
-	for (uint64_t n = 0; n < seg_size_buckets(seg_index_size(segment, shard)); n++) {
+	for (uint64_t n = 0; n < seg_size_buckets(seg_index_size(segment, (uint32_t) (shard - segment->shards))); n++) {
 		seg_bucket *b = &first[n];
 		for (int way = 0; way < SEG_WAYS; way++) {
 			uint64_t entry = atomic_load(&b->entries[way]);
@@ -90,7 +90,7 @@ static void repair_shard(seg *segment, seg_shard *shard)
 			}
 			SEG_POINT("repair-entry");
 			seg_item *item = seg_owned(segment, shard, offset) ? seg_at(segment, offset) : NULL;
-			if (!item || entry != seg_entry_of(offset, seg_item_bytes(item)) || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, shard, item) != &b->entries[way]
+			if (!item || entry != seg_entry_of(offset, seg_item_bytes(item)) || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, item) != &b->entries[way]
 				|| (segment->is_revived && has_hole(segment, item)) || !seg_settle_item(segment, shard, item)) {
 				/* Half put in, or half taken out: nobody could see it, or nobody shall. */
 				SEG_POINT("repair-drop");
@@ -213,7 +213,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
 	uint64_t named = 0, queued = 0, bytes = 0;
 
-	for (uint64_t n = 0; n < seg_size_buckets(seg_index_size(segment, shard)); n++) {
+	for (uint64_t n = 0; n < seg_size_buckets(seg_index_size(segment, (uint32_t) (shard - segment->shards))); n++) {
 		for (int way = 0; way < SEG_WAYS; way++) {
 			uint64_t entry = atomic_load(&first[n].entries[way]);
 			seg_offset offset = seg_entry_offset(entry);
@@ -236,7 +236,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 			if (atomic_load(&first[n].tags[way]) != seg_tag(item->hash)) {
 				return "a tag that is not its entry's";
 			}
-			if (seg_entry(segment, shard, item) != &first[n].entries[way]) {
+			if (seg_entry(segment, item) != &first[n].entries[way]) {
 				return "an item in a bucket that is not its own, or twice";
 			}
 			named++;
@@ -248,7 +248,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 		if (item->newer != newer) {
 			return "a queue whose links do not meet";
 		}
-		if (item->state != SEG_LIVE || !seg_entry(segment, shard, item)) {
+		if (item->state != SEG_LIVE || !seg_entry(segment, item)) {
 			return "an item in the queue that is not in the index";
 		}
 		if (++queued > named) {
@@ -263,7 +263,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 	if (newer != shard->queue.tail) {
 		return "a queue that does not end at its tail";
 	}
-	if (shard->sweep && (seg_at(segment, shard->sweep)->state != SEG_LIVE || !seg_entry(segment, shard, seg_at(segment, shard->sweep)))) {
+	if (shard->sweep && (seg_at(segment, shard->sweep)->state != SEG_LIVE || !seg_entry(segment, seg_at(segment, shard->sweep)))) {
 		return "a sweep that goes on from an item that is gone";
 	}
 	if (queued != named || queued != shard->queue.count || bytes != shard->queue.bytes) {
@@ -273,7 +273,7 @@ static const char *check_shard(seg *segment, seg_shard *shard, uint64_t *items)
 	bytes = 0;
 	for (seg_offset at = shard->retired.head; at; at = seg_at(segment, at)->newer) {
 		seg_item *item = seg_at(segment, at);
-		if (item->state != SEG_RETIRED || seg_entry(segment, shard, item)) {
+		if (item->state != SEG_RETIRED || seg_entry(segment, item)) {
 			return "a retired item that is not retired";
 		}
 		bytes += seg_block_bytes(item);

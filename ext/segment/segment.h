@@ -114,7 +114,7 @@ seg_status seg_raise(seg *segment, uint64_t hash, const char *key, uint32_t leng
 seg_status seg_drop(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t position);
 
 typedef struct {
-	uint64_t entries, bytes_used, bytes_total, retired_bytes, hits, misses, copied, sets, evictions, expired, refused, recoveries, readers, damaged;
+	uint64_t entries, bytes_used, bytes_taken, bytes_total, retired_bytes, hits, misses, copied, sets, evictions, expired, refused, recoveries, readers, damaged;
 	int64_t damaged_at;
 } seg_numbers;
 void seg_count(seg *segment, seg_numbers *numbers);
@@ -139,9 +139,14 @@ static inline seg_offset seg_of(const seg *segment, const void *pointer)
 	return (seg_offset) ((const char *) pointer - segment->rw);
 }
 
+static inline uint32_t seg_shard_number(uint64_t hash)
+{
+	return (uint32_t) (hash >> 40) % SEG_SHARDS;
+}
+
 static inline seg_shard *seg_shard_of(const seg *segment, uint64_t hash)
 {
-	return &segment->shards[(hash >> 40) % SEG_SHARDS];
+	return &segment->shards[seg_shard_number(hash)];
 }
 
 /* Milliseconds by a clock that nobody sets, the same in all containers; the segment does not outlive the machine's start (mapping.c). */
@@ -169,51 +174,46 @@ static inline uint8_t seg_tag(uint64_t hash)
 }
 
 /*
- * How large a shard's index is: below, the number of its buckets; above, as many bits of a hash as tell its rows.
+ * How large a shard's index is: below, the number of its buckets; above, the bits of a hash that tell a row.
  *
  * It is a table of base_buckets columns, and grows by one bucket at a time (linear hashing, Litwin, 1980): the next one,
  * at column x of row y + half, takes from the one at x of row y what has the bit more. Rows that are not there yet are
  * found half way up.
  */
-static inline uint64_t seg_index_size(const seg *segment, const seg_shard *shard)
+static inline uint64_t seg_index_size(const seg *segment, uint32_t shard)
 {
-	return atomic_load_explicit(&segment->index[shard - segment->shards], memory_order_acquire);
+	return atomic_load_explicit(&segment->index[shard], memory_order_acquire);
 }
 
-#define SEG_SIZE_BITS 48
+static inline uint64_t seg_size_of(uint64_t buckets, uint64_t rows)
+{
+	return buckets | rows << 32;
+}
 
 static inline uint64_t seg_size_buckets(uint64_t size)
 {
-	return size & ((UINT64_C(1) << SEG_SIZE_BITS) - 1);
+	return (uint32_t) size;
 }
 
-static inline uint64_t seg_size_of(uint64_t buckets, uint64_t bits)
+static inline uint64_t seg_size_rows(uint64_t size)
 {
-	return buckets | bits << SEG_SIZE_BITS;
+	return size >> 32;
 }
 
-static inline uint64_t seg_bucket_at(uint64_t base, uint64_t size, uint64_t column, uint64_t hash)
+/* One of the two buckets in which a key may lie: of two columns, so that they are never the same, however large the index is. */
+static inline seg_bucket *seg_bucket_of(const seg *segment, uint64_t size, uint64_t hash, bool is_second)
 {
-	uint64_t rows = (UINT64_C(1) << (size >> SEG_SIZE_BITS)) - 1, at = column + base * (hash & rows);
+	uint64_t base = segment->base_buckets, rows = seg_size_rows(size), column = ((hash & 0xffffffff) * base) >> 32;
+	seg_bucket *first = segment->buckets + seg_shard_number(hash) * segment->n_buckets;
 
-	return at < seg_size_buckets(size) ? at : column + base * (hash & rows >> 1);
-}
+	if (is_second) {
+		hash = (hash * UINT64_C(0xd6e8feb86659fd93)) >> 32;
+		column += 1 + ((hash * (base - 1)) >> 32);
+		column = column < base ? column : column - base;
+	}
+	uint64_t at = column + base * (hash & rows);
 
-/* The two buckets in which a key may lie: of two columns, so that they are never the same, however large the index is. */
-static inline void seg_buckets_in(const seg *segment, const seg_shard *shard, uint64_t size, uint64_t hash, seg_bucket *pair[2])
-{
-	uint64_t base = segment->base_buckets, other = (hash * UINT64_C(0xd6e8feb86659fd93)) >> 32;
-	seg_bucket *first = segment->buckets + (uint64_t) (shard - segment->shards) * segment->n_buckets;
-	uint64_t one = ((hash & 0xffffffff) * base) >> 32, two = one + 1 + ((other * (base - 1)) >> 32);
-
-	pair[0] = first + seg_bucket_at(base, size, one, hash);
-	pair[1] = first + seg_bucket_at(base, size, two < base ? two : two - base, other);
-}
-
-/* Under the shard's lock. */
-static inline void seg_buckets_of(const seg *segment, const seg_shard *shard, uint64_t hash, seg_bucket *pair[2])
-{
-	seg_buckets_in(segment, shard, seg_index_size(segment, shard), hash, pair);
+	return first + (LIKELY(at < seg_size_buckets(size)) ? at : column + base * (hash & rows >> 1));
 }
 
 /*
@@ -283,13 +283,13 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most);
 void seg_reclaim_some(seg *segment, seg_shard *shard);
 
 /* index.c */
-seg_item *seg_in_shard(seg *segment, seg_shard *shard, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way);
+seg_item *seg_in_shard(seg *segment, uint64_t hash, const char *key, uint32_t length, seg_bucket **bucket, int *way);
 bool seg_evict(seg *segment, seg_shard *shard);
 bool seg_sweep(seg *segment, seg_shard *shard, uint64_t most);
 void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item);
 void seg_forget_visit(seg *segment, const seg_item *item);
 void seg_queue_add(seg *segment, seg_shard *shard, seg_item *item);
-_Atomic uint64_t *seg_entry(seg *segment, seg_shard *shard, const seg_item *item);
+_Atomic uint64_t *seg_entry(seg *segment, const seg_item *item);
 
 /* recovery.c */
 void seg_repair(seg *segment);

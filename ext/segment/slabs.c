@@ -665,7 +665,7 @@ bool seg_clear_a_slab(seg *segment, seg_shard *shard)
 			seg_item *item = block(s, n);
 			if (item->state == SEG_LIVE) {
 				live++;
-				_Atomic uint64_t *entry = seg_entry(segment, shard, item);
+				_Atomic uint64_t *entry = seg_entry(segment, item);
 				if (entry) {
 					seg_bucket *b = (seg_bucket *) ((uintptr_t) entry & ~(uintptr_t) 63);
 					read += atomic_load_explicit(&b->visited, memory_order_relaxed) >> (entry - b->entries) & 1;
@@ -696,7 +696,7 @@ typedef struct {
 /* False: it cannot be had, because somebody reads or writes it. */
 static bool weigh(seg *segment, const seg_item *item, stretch *s)
 {
-	_Atomic uint64_t *entry = item->state == SEG_LIVE ? seg_entry(segment, seg_shard_of(segment, item->hash), item) : NULL;
+	_Atomic uint64_t *entry = item->state == SEG_LIVE ? seg_entry(segment, item) : NULL;
 
 	if (!entry || seg_is_held(segment, item)) {
 		return false;

@@ -50,7 +50,7 @@ same('one file, one segment', 'named', Segment::open(path())->get('k'));
 same('the same file by another name', 'named', Segment::open(dirname(path()) . '/../' . basename(dirname(path())) . '/segment')->get('k'));
 same('a size that is not its own', $segment->stats()['bytes_total'], Segment::open(path(), 1 << 20)->stats()['bytes_total']);
 same('statistics', [
-    'entries', 'bytes_used', 'bytes_total', 'hits', 'misses', 'sets', 'evictions', 'expired', 'refused', 'copied', 'mode', 'address', 'retired_bytes',
+    'entries', 'bytes_used', 'bytes_taken', 'bytes_total', 'hits', 'misses', 'sets', 'evictions', 'expired', 'refused', 'copied', 'mode', 'address', 'retired_bytes',
     'readers', 'recoveries', 'damaged', 'damaged_at',
 ], array_keys($segment->stats()));
 same('the default is what was given', true, $segment->get('none', $object = new stdClass()) === $object);

@@ -119,7 +119,7 @@ static void leaves_what_is_held(void)
 	pid_t pid = beside(hold, &told, &tell);
 	seg_give_back(s);
 	must_be_sound(s, "while some is held");
-	uint64_t index = seg_size_buckets(seg_index_size(s, s->shards));
+	uint64_t index = seg_size_buckets(seg_index_size(s, 0));
 	MUST(index > s->base_buckets, "the index has become smaller under a reader");
 	for (uint32_t i = 0; i < 3000; i++) {
 		MUST(value_set(s, 1000 + i, 2, 1000, 0, SEG_SET) == SEG_OK, "no room");
