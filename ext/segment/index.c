@@ -883,6 +883,9 @@ static void drop_index(seg *segment)
  */
 void seg_give_back(seg *segment)
 {
+	if (has_left_over(segment)) {
+		seg_settle(segment, true);
+	}
 	if (!atomic_load(&segment->header->grows) || !seg_lock_shards(segment)) {
 		return;
 	}

@@ -1203,6 +1203,22 @@ static void cover(struct seg_file *file)
 	}
 }
 
+/* Looked at once more, for it may have got memory or given some back meanwhile. */
+static bool still_has_hole(const seg *segment)
+{
+	struct stat found;
+	uint64_t given;
+
+	do {
+		given = atomic_load(&segment->header->given);
+		if (fstat(segment->fd, &found) != 0 || !has_hole(segment->header, given, &found)) {
+			return false;
+		}
+	} while (atomic_load(&segment->header->given) != given);
+
+	return true;
+}
+
 /*
  * Whether the file is still the one that was opened, and a segment: somebody may have removed it, made it anew,
  * truncated it, or written something else over it. To be asked when a request begins, before anything in it is looked at.
@@ -1215,7 +1231,6 @@ bool seg_is_there(seg *segment)
 	if (segment->lost) {
 		return false;
 	}
-	uint64_t given = atomic_load(&h->given);
 	bool same = lstat(segment->path, &by_name) == 0 && by_name.st_ino == segment->file->number && by_name.st_dev == segment->file->device;
 	if (!same && fstat(segment->fd, &ours) != 0) {
 		return false;
@@ -1223,11 +1238,7 @@ bool seg_is_there(seg *segment)
 	if ((uint64_t) (same ? by_name : ours).st_size < segment->bytes) {
 		cover(segment->file);
 		seg_lose(segment, "its file was truncated");
-	} else if (has_hole(h, given, same ? &by_name : &ours)) {
-		if (atomic_load(&h->given) != given) {
-			/* It was giving memory back. */
-			return seg_is_there(segment);
-		}
+	} else if (has_hole(h, atomic_load(&h->given), same ? &by_name : &ours) && still_has_hole(segment)) {
 		seg_lose(segment, "a hole was made in its file");
 	} else if (h->magic != SEG_MAGIC || h->check != segment->check || (same && atomic_load(&h->ready) != 1)) {
 		seg_lose(segment, "something else was written over it");

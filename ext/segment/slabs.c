@@ -340,10 +340,9 @@ static void drop_chunks_of(seg *segment, uint64_t unit, uint64_t length)
 		bin_add(segment, to, end - to);
 	}
 	SEG_POINT("chunks-dropped");
-	seg_drop_memory(segment, unit_offset(segment, from), (to - from) * SEG_UNIT);
 }
 
-/* What is free, whole chunks of it, and the map's pages that are for nothing else. Under all locks. */
+/* What is free, whole chunks of it, and the map's pages that are for nothing else; also what a death has left. Under all locks. */
 void seg_drop_chunks(seg *segment)
 {
 	seg_header *h = segment->header;
@@ -364,6 +363,7 @@ void seg_drop_chunks(seg *segment)
 		/* From one chunk that has memory to the next that has. */
 		unit = with_memory(segment, gone);
 		unit = unit < h->n_units ? unit : h->n_units;
+		seg_drop_memory(segment, unit_offset(segment, gone), (unit - gone) * SEG_UNIT);
 		seg_drop_memory(segment, h->units + gone * sizeof *segment->units, (unit - gone) * sizeof *segment->units);
 	}
 	h->window = 0;
