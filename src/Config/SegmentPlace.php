@@ -27,8 +27,6 @@ final class SegmentPlace
     private const SOMETHING_ELSE = 1;
 
     private const LEAST = 1_048_576;
-    /** If the default size does not fit, a segment takes one part in this many of the free memory. */
-    private const PART = 4;
 
     /** Whether the extension is loaded, in a version that has what the near tier needs. */
     public static function isUsable(): bool
@@ -89,15 +87,6 @@ final class SegmentPlace
 
             return Segment::open($path, $bytes);
         } catch (SegmentException $e) {
-            // If nobody configured a size, a smaller segment is better than none, as in containers with 64 MiB of shared memory.
-            $free = $dsn->bytes === 0 ? (int) (self::free(\dirname($path)) / self::PART) : 0;
-            if ($free >= self::LEAST && $free < $bytes) {
-                try {
-                    return Segment::open($path, $free);
-                } catch (SegmentException) {
-                    // Report the first error below: that is the one to fix.
-                }
-            }
             // The default name is Larder's own, so another file of that name is deleted, and the next request makes a segment.
             if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {
                 throw Failure::because('segment', $path . ' was not a segment and was deleted: the next request makes a new one', null);
@@ -136,16 +125,6 @@ final class SegmentPlace
         Quiet::begin();
         try {
             return \unlink($path);
-        } finally {
-            Quiet::end();
-        }
-    }
-
-    private static function free(string $directory): float
-    {
-        Quiet::begin();
-        try {
-            return \function_exists('disk_free_space') ? (float) \disk_free_space($directory) : 0.0;
         } finally {
             Quiet::end();
         }

@@ -98,13 +98,14 @@ final class SegmentTest extends FaultCase
         self::assertFileDoesNotExist($this->segment);
     }
 
-    // Seen to fail: SegmentPlace that tries only once.
-    public function testWithoutASizeItTakesWhatThereIsRoomFor(): void
+    /** A tenth stays free, whatever its size may be. */
+    // Seen to fail: seg_get_memory() that does not ask for the room (it fills the file system).
+    public function testItTakesWhatThereIsRoomFor(): void
     {
         $small = $this->parent->file('small');
         \mkdir($small, 0o700);
         $process = new Process(['unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o size=16m,mode=700 larder "$1" || exit 77; exec "$2" -d display_errors=stderr -r "$3" -- "$1"', 'sh', $small, \PHP_BINARY, \sprintf(
-            'require %s; $segment = Larder\Config\SegmentPlace::open(new Larder\Config\Dsn("segment", $argv[1] . "/segment"), 64 << 20); echo $segment->stats()["bytes_total"];',
+            'require %s; $segment = Larder\Config\SegmentPlace::open(new Larder\Config\Dsn("segment", $argv[1] . "/segment"), 64 << 20); for ($i = 0; $i < 4000; $i++) { $segment->set("k$i", random_bytes(10_000)) || exit(3); } echo json_encode([$segment->check(), disk_free_space($argv[1])]);',
             \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true),
         )]);
         $output = $process->output();
@@ -113,7 +114,9 @@ final class SegmentTest extends FaultCase
             self::markTestSkipped('A small file system cannot be had here: ' . $process->errors());
         }
         self::assertSame([0, ''], [$status, $process->errors()]);
-        self::assertSame(4 << 20, (int) $output);
+        [$wrong, $free] = (array) \json_decode($output, true);
+        self::assertNull($wrong);
+        self::assertThat($free, self::logicalAnd(self::greaterThanOrEqual(0.1 * (16 << 20)), self::lessThan(0.12 * (16 << 20))));
     }
 
     public function testWhereSomethingElseLiesNothingIsTouched(): void
@@ -167,7 +170,10 @@ final class SegmentTest extends FaultCase
             \fclose($file);
         }];
         yield 'a hole is punched into its values' => ['a hole was made in its file', static function (string $path): void {
-            \exec('fallocate -p -o 500000 -l 300000 ' . \escapeshellarg($path), $said, $status);
+            // Where they begin the header says, before its checksum.
+            $values = \unpack('P', (string) \file_get_contents($path, length: 4096), 368);
+            self::assertIsArray($values);
+            \exec("fallocate -p -o $values[1] -l 65536 " . \escapeshellarg($path), $said, $status);
             self::assertSame(0, $status);
         }];
         yield 'a hole is punched into all that is before them' => ['a hole was made in its file', static function (string $path): void {
