@@ -135,14 +135,9 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self('The option "' . $option . '" must be ' . $expected . ', not ' . (\is_int($given) || \is_float($given) ? $given : \get_debug_type($given)) . '.');
     }
 
-    public static function size(string $option, mixed $given): self
+    public static function size(string $option, mixed $given, int $least): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a size in bytes above zero. Write for example ' . $option . '=256M, 1G or 67108864.');
-    }
-
-    public static function budget(mixed $given, int $least): self
-    {
-        return new self('The option "budget" is ' . self::shown($given) . ", but must be $least bytes at least, since less holds hardly an entry. Write for example budget=256M.");
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be ' . ($least === 1 ? 'a size in bytes above zero' : "$least bytes at least") . '. Write for example ' . $option . '=256M, 1G or 67108864.');
     }
 
     public static function seconds(string $option, mixed $given, string $example): self

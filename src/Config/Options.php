@@ -210,10 +210,7 @@ final class Options
                     $options->compressor = self::choice('compressor', $value, self::COMPRESSORS);
                     break;
                 case 'budget':
-                    $options->budget = self::size('budget', $value);
-                    if ($options->budget < self::LEAST) {
-                        throw InvalidConfiguration::budget($value, self::LEAST);
-                    }
+                    $options->budget = self::size('budget', $value, self::LEAST);
                     break;
                 case 'near_budget':
                     $options->nearBudget = self::size('near_budget', $value);
@@ -353,14 +350,14 @@ final class Options
         return $value;
     }
 
-    public static function size(string $option, mixed $value): int
+    public static function size(string $option, mixed $value, int $least = 1): int
     {
         if (\is_string($value) && \preg_match('/^(\d{1,18})\s*([KMGT]?)(?:i?B)?$/Di', $value, $match) === 1) {
             $unit = self::UNITS[\strtoupper($match[2])];
             $value = (int) $match[1] > \intdiv(\PHP_INT_MAX, $unit) ? $value : (int) $match[1] * $unit;
         }
 
-        return \is_int($value) && $value > 0 ? $value : throw InvalidConfiguration::size($option, $value);
+        return \is_int($value) && $value >= $least ? $value : throw InvalidConfiguration::size($option, $value, $least);
     }
 
     public static function number(string $option, mixed $value, int $least, string $example, int $most = \PHP_INT_MAX): int

@@ -190,9 +190,10 @@ final class Truth
         return [$this->forgets ?? true, $this->readsPosition ?? false];
     }
 
-    /** See ReadsPosition::beginView(). */
+    /** See ReadsPosition::beginView(). Before it, what other processes could not tell the store is applied. */
     public function beginView(): void
     {
+        $this->catchUp();
         $this->guard->call(static function (Store $store): bool {
             $store instanceof ReadsPosition && $store->beginView();
 

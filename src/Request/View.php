@@ -108,16 +108,8 @@ final class View
         $this->history = new History();
         $this->writer = $truth->writer;
         $this->renewLater();
-        $this->startOrWait();
-    }
-
-    private function startOrWait(): void
-    {
-        if (!$this->lazy || $this->near !== null) {
+        if (!$lazy || $near !== null) {
             $this->start();
-        } else {
-            // Its first read asks the store alone, and not what other processes could not tell it.
-            $this->truth->catchUp();
         }
     }
 
@@ -232,7 +224,9 @@ final class View
         $this->isBegun = false;
         $this->history->refresh();
         $this->renewLater();
-        $this->startOrWait();
+        if (!$this->lazy || $this->near !== null) {
+            $this->start();
+        }
     }
 
     /** Begins the view with its first read: others' changes count from there on. */

@@ -19,6 +19,7 @@ use Larder\System\ProcessId;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\HookedStore;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 use Psr\Log\NullLogger;
@@ -64,9 +65,8 @@ final class LeasesTest extends TestCase
     {
         $store = new HookedStore($this->store);
         $directory = new TemporaryDirectory();
-        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations($directory->file('kept'))), 'writer000000');
-        $truth->catchUp();
-        $store->after = static fn(string $call) => $call === 'write' ? throw Failure::because('hooked', 'the answer was lost') : null;
+        $truth = self::truth($store, $directory->file('kept'));
+        $store->after = self::loseAnswers(...);
         $leases = new Leases($truth, new History(), 'writer000000');
         $unchanged ? self::assertFalse($leases->takeUnchanged('e::k', 60_000, 0)) : self::assertNull($leases->take('e::k', 60_000));
         self::assertFalse($this->leases('other')->take('e::k', 60_000), 'it was given');
@@ -81,14 +81,13 @@ final class LeasesTest extends TestCase
     {
         $store = new HookedStore($this->store);
         $directory = new TemporaryDirectory();
-        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations($directory->file('kept'))), 'writer000000');
-        $truth->catchUp();
+        $truth = self::truth($store, $directory->file('kept'));
         $leases = new Leases($truth, new History(), 'writer000000');
         self::assertTrue($leases->take('e::ended', 20));
-        \usleep(25_000);
         $other = $this->leases('other');
-        self::assertTrue($other->take('e::k', 60_000) && $other->take('e::ended', 60_000));
-        $store->after = static fn(string $call) => $call === 'write' ? throw Failure::because('hooked', 'the answer was lost') : null;
+        self::assertTrue($other->take('e::k', 60_000));
+        Wait::until(static fn(): bool => $other->take('e::ended', 60_000) === true, 'the end of a lease');
+        $store->after = self::loseAnswers(...);
         self::assertNull($leases->take('e::k', 60_000));
         $truth->retry();
         $leases->giveBack('e::ended');
@@ -102,10 +101,10 @@ final class LeasesTest extends TestCase
     public function testItIsReleasedAlsoWhereTheAnswerWasLostToWhatItWaitsFor(): void
     {
         $store = new HookedStore($this->store);
-        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations(null)), 'writer000000');
+        $truth = self::truth($store, null);
         $leases = new Leases($truth, new History(), 'writer000000');
         self::assertTrue($leases->take('e::k', 60_000));
-        $store->after = static fn(string $call) => $call === 'write' ? throw Failure::because('hooked', 'the answer was lost') : null;
+        $store->after = self::loseAnswers(...);
         $leases->waitFor('e::other', 60_000);
         $store->after = null;
         $truth->retry();
@@ -221,6 +220,19 @@ final class LeasesTest extends TestCase
         $leases->forget();
         self::assertSame([], $leases->releaseAll(), 'a child gives nothing back that is its parent\'s');
         self::assertFalse($this->leases('two')->take('e::a', 60_000));
+    }
+
+    private static function truth(HookedStore $store, ?string $kept): Truth
+    {
+        $truth = new Truth(new OutageGuard('hooked', $store, null, new FailureLog(new NullLogger()), new PendingInvalidations($kept)), 'writer000000');
+        $truth->catchUp();
+
+        return $truth;
+    }
+
+    private static function loseAnswers(string $call): void
+    {
+        $call === 'write' && throw Failure::because('hooked', 'the answer was lost');
     }
 
     private function leases(string $name): Leases

@@ -165,10 +165,9 @@ final readonly class Settings
             return ['dsn' => $this->place(null, $folder)];
         }
         // The cache's options are not theirs; these belong to the address.
-        [$address, $query] = [...\explode('?', $this->dsn, 2), ''];
-        $query = \implode('&', \array_filter(\explode('&', $query), static fn(string $option): bool => \preg_match('/^(db|sentinel_user|sentinel_password|cafile|peer_name)=/', $option) === 1));
+        [$address, $options] = Dsn::split($this->dsn);
 
-        return ['dsn' => $query === '' ? $address : "$address?$query"] + \array_intersect_key($this->options, ['credentials' => true]);
+        return ['dsn' => Dsn::with($address, \array_intersect_key($options, ['db' => 0, 'sentinel_user' => 0, 'sentinel_password' => 0, 'cafile' => 0, 'peer_name' => 0]))] + \array_intersect_key($this->options, ['credentials' => true]);
     }
 
     /**
