@@ -32,14 +32,16 @@ static PHP_GSHUTDOWN_FUNCTION(larder)
 	larder_close_all(larder_globals);
 }
 
-/* Of the library, which reads it (src/Config/SegmentPlace.php): for a whole server, or a pool of php-fpm (php_admin_value). */
+/* The first is of the library, which reads it (src/Config/SegmentPlace.php): for a whole server, or a pool of php-fpm (php_admin_value). */
 PHP_INI_BEGIN()
 	PHP_INI_ENTRY("larder.segment", "", PHP_INI_SYSTEM, NULL)
+	PHP_INI_ENTRY("larder.segment_total", "", PHP_INI_SYSTEM, NULL)
 PHP_INI_END()
 
 static PHP_MINIT_FUNCTION(larder)
 {
 	REGISTER_INI_ENTRIES();
+	larder_read_limits();
 	larder_register_class();
 
 	return SUCCESS;

@@ -20,10 +20,13 @@ final class Segment
     /**
      * Attaches to the segment in that file, or creates it.
      *
-     * @param int $bytes size of a new segment, at least 1 MiB; an existing one keeps its size
+     * It grows as it is used, while a tenth of its file system stays free, and all that lies there takes no more than
+     * larder.segment_total (php.ini) and the policy of the machine (/etc/larder/policy.ini) allow.
+     *
+     * @param int $bytes size to which a new segment may grow, at least 1 MiB; an existing one keeps its size
      *
      * @throws SegmentException its message says what is wrong with the file and what to do; its code is 1 if the file
-     *                          holds something that never was a segment, and otherwise 0
+     *                          holds something that never was a segment, 2 if only those limits leave no room, otherwise 0
      */
     public static function open(string $path, int $bytes = 67108864): Segment {}
 

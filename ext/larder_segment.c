@@ -712,6 +712,10 @@ ZEND_METHOD(Larder_Segment, trim)
 	seg_give_back(segment_of(ZEND_THIS));
 }
 
+/* The codes of the exception, as the stub says. */
+#define SOMETHING_ELSE 1
+#define NO_ROOM        2
+
 ZEND_METHOD(Larder_Segment, open)
 {
 	zend_string *path;
@@ -761,10 +765,14 @@ ZEND_METHOD(Larder_Segment, open)
 	}
 	if (!one) {
 		identify(identity, sizeof identity);
-		seg *segment = seg_open(full, (uint64_t) bytes, identity, why, sizeof why);
+		if (seg_most.segment < SEG_SMALLEST) {
+			zend_throw_exception_ex(larder_exception_class, NO_ROOM, "%s is not made: this machine's policy (/etc/larder/policy.ini) allows no segment", full);
+			RETURN_THROWS();
+		}
+		seg *segment = seg_open(full, (uint64_t) bytes < seg_most.segment ? (uint64_t) bytes : seg_most.segment, identity, why, sizeof why);
 		if (!segment) {
-			/* Something else that is in its place, as the stub says. */
-			zend_throw_exception_ex(larder_exception_class, why[0] == '!', "%s", why + (why[0] == '!'));
+			int code = why[0] == SEG_SOMETHING_ELSE[0] ? SOMETHING_ELSE : why[0] == SEG_NO_ROOM[0] ? NO_ROOM : 0;
+			zend_throw_exception_ex(larder_exception_class, code, "%s", why + (code != 0));
 			RETURN_THROWS();
 		}
 		one = malloc(sizeof *one + strlen(full) + 1);

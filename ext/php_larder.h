@@ -41,6 +41,9 @@ void larder_leave_all(void);
 void larder_keep_stream_names(void);
 void larder_close_all(zend_larder_globals *globals);
 
+/* limits.c */
+void larder_read_limits(void);
+
 /* hit_path.c */
 void larder_register_hit_path(zend_class_entry *interface);
 

@@ -326,6 +326,97 @@ bool seg_evict(seg *segment, seg_shard *shard)
 	return false;
 }
 
+/* ---- giving memory back ---- */
+
+/* Whether anything was set apart, or left by the dead, that may be free by now. */
+static bool has_left_over(const seg *segment)
+{
+	return UNLIKELY(atomic_load_explicit(&segment->header->orphans, memory_order_relaxed)
+		|| atomic_load_explicit(&segment->header->quarantine, memory_order_relaxed));
+}
+
+/* Under all locks, and nothing is in the index. Not while anybody may be reading it: he would be given memory again. */
+static void drop_index(seg *segment)
+{
+	seg_header *h = segment->header;
+
+	atomic_store(&h->shrinking, 1);
+	SEG_POINT("shrinking");
+	if (!seg_is_anybody_inside(segment)) {
+		for (uint32_t i = 0; i < SEG_SHARDS; i++) {
+			seg_bucket *first = segment->buckets + (uint64_t) i * segment->n_buckets;
+			atomic_store(&h->index[i], seg_size_of(segment->base_buckets, 0));
+			SEG_POINT("index-small");
+			seg_drop_memory(segment, seg_of(segment, first + segment->base_buckets), (segment->n_buckets - segment->base_buckets) * sizeof *first);
+		}
+	}
+	SEG_POINT("shrunk");
+	atomic_store(&h->shrinking, 0);
+}
+
+/* Under all shards' locks. */
+static void drop_what_is_free(seg *segment, bool index)
+{
+	SEG_POINT("give-back");
+	if (!seg_lock_units(segment)) {
+		return;
+	}
+	if (!seg_is_broken(segment)) {
+		/* Whoever counts the file's blocks meanwhile is to miss none. */
+		atomic_store(&segment->header->given, 0);
+		SEG_POINT("give-back-uncounted");
+		seg_drop_chunks(segment);
+		if (index) {
+			drop_index(segment);
+			atomic_store(&segment->header->ask_again, 0);
+		}
+		seg_count_memory(segment);
+	}
+	SEG_POINT("given-back");
+	seg_unlock_units(segment);
+}
+
+/*
+ * Evicts everything, and gives the memory back to the machine: all but what a new segment has, and what requests hold. The
+ * index keeps its memory where a request of another process is going on.
+ */
+void seg_give_back(seg *segment)
+{
+	if (has_left_over(segment)) {
+		seg_settle(segment, true);
+	}
+	if (!atomic_load(&segment->header->grows) || !seg_lock_shards(segment)) {
+		return;
+	}
+	for (uint32_t i = 0; i < SEG_SHARDS && !segment->lost; i++) {
+		while (segment->shards[i].queue.tail && !segment->lost) {
+			seg_evict_item(segment, &segment->shards[i], seg_at(segment, segment->shards[i].queue.tail));
+		}
+		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
+	}
+	drop_what_is_free(segment, true);
+	seg_unlock_shards(segment);
+}
+
+/* A part, an eighth of it, with what was read least of a few: where others need it. */
+static void shrink(seg *segment)
+{
+	seg_header *h = segment->header;
+	uint64_t units = 2 * h->chunk_units, cleared = 0;
+
+	if (!seg_lock_shards(segment)) {
+		return;
+	}
+	if (atomic_exchange(&h->too_large, 0)) {
+		/* In so many units there is a whole chunk, wherever they begin. */
+		while (cleared < h->given_units / 8 && !seg_is_broken(segment) && seg_clear_stretch(segment, units * SEG_UNIT)) {
+			cleared += units;
+		}
+		drop_what_is_free(segment, false);
+	}
+	seg_unlock_shards(segment);
+}
+
 /* ---- writing ---- */
 
 /* So many are evicted by age, in the hope that a block of the right size becomes free. */
@@ -358,13 +449,6 @@ static seg_offset alloc_here(seg *segment, seg_shard *shard, uint64_t bytes, uin
 	}
 
 	return block;
-}
-
-/* Whether anything was set apart, or left by the dead, that may be free by now. */
-static bool has_left_over(const seg *segment)
-{
-	return UNLIKELY(atomic_load_explicit(&segment->header->orphans, memory_order_relaxed)
-		|| atomic_load_explicit(&segment->header->quarantine, memory_order_relaxed));
 }
 
 /* A block that nobody sees, and that is ours even if we die. */
@@ -414,6 +498,12 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 	}
 	if (has_left_over(segment) && segment->header->settle_at <= seg_clock()) {
 		seg_settle(segment, false);
+	}
+	if (UNLIKELY(segment->sets++ % 32 == 0)) {
+		seg_may_grow(segment, 0);
+	}
+	if (UNLIKELY(atomic_load_explicit(&segment->header->too_large, memory_order_relaxed))) {
+		shrink(segment);
 	}
 	while (seg_lock(segment, shard)) {
 		seg_sweep(segment, shard, 2);
@@ -539,7 +629,7 @@ static bool get_page(seg *segment, const seg_bucket *bucket)
 	if (!seg_lock_units(segment)) {
 		return false;
 	}
-	bool got = !seg_is_broken(segment) && seg_get_memory(segment, seg_of(segment, bucket), 4096, false);
+	bool got = !seg_is_broken(segment) && seg_may_grow(segment, 4096) && seg_get_memory(segment, seg_of(segment, bucket), 4096);
 	seg_unlock_units(segment);
 
 	return got;
@@ -856,59 +946,6 @@ void seg_flush(seg *segment)
 		SEG_POINT("flushed");
 		seg_unlock(shard);
 	}
-}
-
-/* Under all locks, and nothing is in the index. Not while anybody may be reading it: he would be given memory again. */
-static void drop_index(seg *segment)
-{
-	seg_header *h = segment->header;
-
-	atomic_store(&h->shrinking, 1);
-	SEG_POINT("shrinking");
-	if (!seg_is_anybody_inside(segment)) {
-		for (uint32_t i = 0; i < SEG_SHARDS; i++) {
-			seg_bucket *first = segment->buckets + (uint64_t) i * segment->n_buckets;
-			atomic_store(&h->index[i], seg_size_of(segment->base_buckets, 0));
-			SEG_POINT("index-small");
-			seg_drop_memory(segment, seg_of(segment, first + segment->base_buckets), (segment->n_buckets - segment->base_buckets) * sizeof *first);
-		}
-	}
-	SEG_POINT("shrunk");
-	atomic_store(&h->shrinking, 0);
-}
-
-/*
- * Evicts everything, and gives the memory back to the machine: all but what a new segment has, and what requests hold. The
- * index keeps its memory where a request of another process is going on.
- */
-void seg_give_back(seg *segment)
-{
-	if (has_left_over(segment)) {
-		seg_settle(segment, true);
-	}
-	if (!atomic_load(&segment->header->grows) || !seg_lock_shards(segment)) {
-		return;
-	}
-	for (uint32_t i = 0; i < SEG_SHARDS && !segment->lost; i++) {
-		while (segment->shards[i].queue.tail && !segment->lost) {
-			seg_evict_item(segment, &segment->shards[i], seg_at(segment, segment->shards[i].queue.tail));
-		}
-		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
-	}
-	SEG_POINT("give-back");
-	if (seg_lock_units(segment)) {
-		if (!seg_is_broken(segment)) {
-			/* Whoever counts the file's blocks meanwhile is to miss none. */
-			atomic_store(&segment->header->given, 0);
-			SEG_POINT("give-back-uncounted");
-			seg_drop_chunks(segment);
-			drop_index(segment);
-			seg_count_memory(segment);
-		}
-		SEG_POINT("given-back");
-		seg_unlock_units(segment);
-	}
-	seg_unlock_shards(segment);
 }
 
 void seg_count(seg *segment, seg_numbers *n)

@@ -106,6 +106,8 @@ typedef struct {
 	uint64_t chunks[SEG_CHUNKS / 64];  /* a bit each; in the map and the values of others nothing is looked at */
 	_Atomic uint64_t given;            /* bytes of the file that have memory, at least */
 	_Atomic int64_t ask_again;         /* when memory was refused: not before, by seg_clock() */
+	_Atomic int64_t look_again;        /* when one that has all looks whether others need some */
+	_Atomic uint32_t too_large;        /* 1: the next who writes gives a part of it back */
 	_Atomic uint32_t shrinking;        /* 1: nobody begins a request */
 	_Atomic uint32_t grows;            /* 0: its file system gives memory for the whole file at once only */
 	uint64_t free_units;

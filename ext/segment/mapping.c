@@ -96,6 +96,7 @@ static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 int64_t seg_clock_ahead;
+seg_limits seg_most = {UINT64_MAX, UINT64_MAX};
 
 typedef enum {
 	GOOD,
@@ -251,6 +252,9 @@ static void begin(void)
 #define LEAST_FILE  262144
 #define LEAST_GIVEN 65536
 
+/* With less than that none shrinks. */
+#define LEAST_KEPT  1048576
+
 /* Bytes of the values that get memory together, unless there were too many of them. */
 #define LEAST_CHUNK 65536
 
@@ -277,7 +281,8 @@ static void lay_out(seg_header *h, uint64_t bytes, const char *identity)
 	h->base_buckets = units * 11 / 16 / SEG_SHARDS;
 	uint64_t doubled = 1;
 	for (; h->base_buckets >= 2 * BASE_BUCKETS; doubled *= 2) {
-		h->base_buckets /= 2;
+		/* Rather some more than some fewer. */
+		h->base_buckets = (h->base_buckets + 1) / 2;
 	}
 	h->n_buckets = h->base_buckets * doubled;
 	h->units = page_up(h->buckets + sizeof(seg_bucket) * h->n_buckets * SEG_SHARDS);
@@ -645,38 +650,76 @@ static int get_memory(int fd, seg_offset from, uint64_t bytes, bool whole)
 	return error;
 }
 
-/* A tenth of the file system is left to others. */
-static bool has_room(int fd, uint64_t bytes)
+/* So a part of all is for new segments and small ones. */
+#define RESERVE 32
+
+/*
+ * Bytes that all segments together may still take of their file system: a tenth of it is left to other programs. What
+ * other users' segments take cannot be told from the rest, for their directories are closed to us: so all of it counts.
+ */
+static uint64_t room_of(int fd, uint64_t *reserve)
 {
 	struct statvfs system;
 
-	return fstatvfs(fd, &system) != 0 || (uint64_t) system.f_bavail * system.f_frsize >= bytes + (uint64_t) system.f_blocks / 10 * system.f_frsize;
+	*reserve = 0;
+	/* Without blocks: a tmpfs that has no limit. */
+	if (fstatvfs(fd, &system) != 0 || !system.f_blocks) {
+		return UINT64_MAX;
+	}
+	uint64_t most = (uint64_t) system.f_blocks / 10 * 9 * system.f_frsize, used = (uint64_t) (system.f_blocks - system.f_bavail) * system.f_frsize;
+	most = most < seg_most.total ? most : seg_most.total;
+	*reserve = most / RESERVE;
+
+	return most > used ? most - used : 0;
 }
 
-/* Milliseconds for which nobody asks again for what was refused. */
+/*
+ * A segment grows up to so many times the room that is left, without the reserve, and shrinks where it has twice as much. So whoever comes
+ * last finds room, all who use theirs come to about as much, and one alone has eight of nine parts, without anybody
+ * who knows of all of them ("Dynamic queue length thresholds for shared-memory packet switches", Choudhury and Hahne, 1998).
+ */
+#define SHARE 8
+
+/* Milliseconds for which nobody looks again. */
 #define REFUSED_FOR 1000
 
-/*
- * Memory for a part of the file that has none yet. False: there is none, or (unless it is needed) less would be left to
- * others than shall be. Under the lock of the units, so that what the file has is counted.
- */
-bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed)
+/* Whether the values may have so many bytes more; now and then also asked for none, to shrink where others need some. */
+bool seg_may_grow(seg *segment, uint64_t bytes)
+{
+	seg_header *h = segment->header;
+
+	if (segment->lost || !atomic_load_explicit(&h->grows, memory_order_relaxed)) {
+		return bytes != 0;
+	}
+	_Atomic int64_t *again = bytes ? &h->ask_again : &h->look_again;
+	if (atomic_load_explicit(again, memory_order_relaxed) > seg_clock()) {
+		return false;
+	}
+	uint64_t given = atomic_load(&h->given), reserve, room = room_of(segment->fd, &reserve), rest = room > reserve ? room - reserve : 0;
+	if (given > seg_most.segment || (given > LEAST_KEPT && given / (2 * SHARE) > rest)) {
+		atomic_store(&h->too_large, 1);
+	}
+	if (bytes && bytes <= room && given + bytes <= seg_most.segment && (given + bytes <= LEAST_KEPT || (given + bytes) / SHARE <= rest)) {
+		atomic_store_explicit(again, 0, memory_order_relaxed);
+		return true;
+	}
+	atomic_store_explicit(again, seg_clock() + REFUSED_FOR, memory_order_relaxed);
+
+	return false;
+}
+
+/* Memory for a part of the file that has none yet. False: there is none. Under the lock of the units, so that what the file has is counted. */
+bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes)
 {
 	seg_header *h = segment->header;
 
 	if (segment->lost || !atomic_load_explicit(&h->grows, memory_order_relaxed)) {
 		return true;
 	}
-	if (!needed && atomic_load_explicit(&h->ask_again, memory_order_relaxed) > seg_clock()) {
-		return false;
-	}
 	struct stat before, after;
 	SEG_POINT("get-memory");
-	if ((needed || has_room(segment->fd, bytes)) && fstat(segment->fd, &before) == 0 && get_memory(segment->fd, from, bytes, false) == 0 && fstat(segment->fd, &after) == 0) {
+	if (fstat(segment->fd, &before) == 0 && get_memory(segment->fd, from, bytes, false) == 0 && fstat(segment->fd, &after) == 0) {
 		SEG_POINT("got-memory");
-		if (!needed) {
-			atomic_store_explicit(&h->ask_again, 0, memory_order_relaxed);
-		}
 		atomic_fetch_add_explicit(&h->given, (uint64_t) (after.st_blocks - before.st_blocks) * 512, memory_order_relaxed);
 		return true;
 	}
@@ -878,7 +921,8 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 		h.given_units = h.n_units;
 	}
 	if (result == GOOD) {
-		result = has_room(fd, atomic_load(&h.grows) ? LEAST_FILE : bytes) ? allocate(p, fd, &h) : refuse(p, "%s is not made: less than a tenth of its file system would be free; name one with more room", p->path);
+		uint64_t reserve, room = room_of(fd, &reserve);
+		result = room >= (atomic_load(&h.grows) ? LEAST_FILE : bytes) ? allocate(p, fd, &h) : refuse(p, SEG_NO_ROOM "%s is not made: all segments may take %llu bytes more of its file system, of which a tenth stays free (and larder.segment_total may say less); free some there, or name another file system", p->path, (unsigned long long) room);
 	}
 	char *rw = result != GOOD ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (rw == MAP_FAILED) {
@@ -936,6 +980,7 @@ static void revive(seg *segment)
 
 	atomic_store(&h->used_slots, 0);
 	atomic_store(&h->ask_again, 0);
+	atomic_store(&h->look_again, 0);
 	atomic_store(&h->quarantine, 0);
 	atomic_store(&h->orphans, 0);
 	atomic_store(&h->broken, 1);
@@ -1012,7 +1057,7 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 			n->damaged++;
 			n->damaged_at = (long long) time(NULL);
 		} else if (result == REPLACEABLE && !is_ours(&h)) {
-			result = refuse(p, "!%s is no segment and has something else in it: name another file, or type rm %s", p->path, p->path);
+			result = refuse(p, SEG_SOMETHING_ELSE "%s is no segment and has something else in it: name another file, or type rm %s", p->path, p->path);
 		}
 	}
 	if (result == GOOD && !alone && h.pids != p->pids) {

@@ -198,7 +198,7 @@ static bool get_row(seg *segment, uint32_t slot)
 	if (!seg_lock_units(segment)) {
 		return false;
 	}
-	bool got = seg_get_memory(segment, seg_of(segment, row_of(segment, slot)), segment->header->n_words * sizeof *segment->pins, true);
+	bool got = seg_get_memory(segment, seg_of(segment, row_of(segment, slot)), segment->header->n_words * sizeof *segment->pins);
 	seg_unlock_units(segment);
 
 	return got;

@@ -52,6 +52,7 @@ typedef struct seg {
 	uint64_t first_word, last_word;
 	uint64_t passing, passing_last;    /* pages that are held only as long as something is copied out of them; SEG_NONE */
 	uint64_t hits, misses, copied;     /* since the last seg_leave() */
+	uint32_t sets;                     /* values for which room was looked for, by this process */
 } seg;
 
 typedef enum {
@@ -74,6 +75,14 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 void seg_close(seg *segment);
 bool seg_is_there(seg *segment);
 void seg_lose(seg *segment, const char *why);
+/* Bytes that a segment, and all of a file system, may take at most: set before one is opened. */
+typedef struct {
+	uint64_t segment, total;
+} seg_limits;
+extern seg_limits seg_most;
+/* So begins the sentence in why where the file has something else in it, or where only these limits are the reason. */
+#define SEG_SOMETHING_ELSE "!"
+#define SEG_NO_ROOM        "#"
 extern int64_t seg_clock_ahead;        /* milliseconds by which our monotonic clock is ahead of the machine's */
 
 /* pins.c: reading. An item that seg_find() gave in place is there until seg_leave(), whatever others do. */
@@ -233,7 +242,8 @@ static inline uint64_t seg_entry_of(seg_offset offset, uint64_t bytes)
 }
 
 /* mapping.c */
-bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes, bool needed);
+bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes);
+bool seg_may_grow(seg *segment, uint64_t bytes);
 void seg_drop_memory(seg *segment, seg_offset from, uint64_t bytes);
 void seg_count_memory(seg *segment);
 bool seg_is_alone(const seg *segment);

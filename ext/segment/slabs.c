@@ -284,7 +284,7 @@ static bool get_chunks(seg *segment, uint64_t length)
 	seg_header *h = segment->header;
 	uint64_t needed = (length + h->chunk_units - 1) / h->chunk_units, n = (h->n_units + h->chunk_units - 1) / h->chunk_units, found = 0;
 
-	if (h->given_units == h->n_units) {
+	if (h->given_units == h->n_units || !seg_may_grow(segment, needed * h->chunk_units * SEG_UNIT)) {
 		return false;
 	}
 	for (uint64_t chunk = 0; chunk < n; chunk++) {
@@ -298,8 +298,8 @@ static bool get_chunks(seg *segment, uint64_t length)
 		if (units < length) {
 			return false;
 		}
-		if (!seg_get_memory(segment, unit_offset(segment, unit), units * SEG_UNIT, false)
-			|| !seg_get_memory(segment, h->units + unit * sizeof *segment->units, units * sizeof *segment->units, true)) {
+		if (!seg_get_memory(segment, unit_offset(segment, unit), units * SEG_UNIT)
+			|| !seg_get_memory(segment, h->units + unit * sizeof *segment->units, units * sizeof *segment->units)) {
 			return false;
 		}
 		for (; first <= chunk; first++) {

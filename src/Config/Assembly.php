@@ -116,7 +116,7 @@ final class Assembly
 
             return new StoreNear($make(), 'n:' . $options->prefix, $dsn->toString(), $failureLog, $make);
         } catch (Failure $failure) {
-            if ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed()) {
+            if (!$failure instanceof NoRoom && ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed())) {
                 $failureLog->report($dsn->toString(), $failure->getMessage() . '; going on without it');
             }
 

@@ -26,6 +26,9 @@ final class SegmentPlace
     /** SegmentException's code: the file exists and never was a segment. */
     private const SOMETHING_ELSE = 1;
 
+    /** SegmentException's code: only the limits of this machine are the reason. */
+    private const NO_ROOM = 2;
+
     private const LEAST = 1_048_576;
 
     /** Whether the extension is loaded, in a version that has what the near tier needs. */
@@ -76,6 +79,7 @@ final class SegmentPlace
     }
 
     /**
+     * @throws NoRoom
      * @throws Failure
      */
     public static function open(Dsn $dsn, int $budget): Segment
@@ -91,7 +95,7 @@ final class SegmentPlace
             if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {
                 throw Failure::because('segment', $path . ' was not a segment and was deleted: the next request makes a new one', null);
             }
-            throw Failure::because('segment', $e->getMessage(), null);
+            throw $e->getCode() === self::NO_ROOM ? NoRoom::because('segment', $e->getMessage()) : Failure::because('segment', $e->getMessage());
         } catch (InvalidConfiguration|WrongUser $e) {
             throw Failure::because('segment', $e->getMessage(), null);
         }

@@ -86,7 +86,7 @@ final class SharedMemory
 
             return;
         }
-        /** @var array{entries: int, bytes_used: int, bytes_total: int, hits: int, misses: int, copied: int, sets: int, evictions: int, expired: int, refused: int, mode: string, address: string, retired_bytes: int, readers: int, recoveries: int, damaged: int, damaged_at: int} $stats */
+        /** @var array{entries: int, bytes_used: int, bytes_taken: int, bytes_total: int, hits: int, misses: int, copied: int, sets: int, evictions: int, expired: int, refused: int, mode: string, address: string, retired_bytes: int, readers: int, recoveries: int, damaged: int, damaged_at: int} $stats */
         $stats = $segment->stats();
         yield $stats['mode'] === 'zero-copy'
             ? Finding::ok('segment', $path . ', used: values are read in place, at ' . $stats['address'])
@@ -118,15 +118,16 @@ final class SharedMemory
         }
     }
 
-    /** @param array{entries: int, bytes_used: int, bytes_total: int, hits: int, misses: int, evictions: int, expired: int, ...} $stats */
+    /** @param array{entries: int, bytes_used: int, bytes_taken: int, bytes_total: int, hits: int, misses: int, evictions: int, expired: int, ...} $stats */
     private static function size(array $stats, Dsn $dsn, Options $options): Finding
     {
         $gets = $stats['hits'] + $stats['misses'];
         $ratio = $gets === 0 ? 1.0 : $stats['hits'] / $gets;
         $text = \sprintf(
-            '%d entries, %s of %s; %s; %d evicted, %d expired',
+            '%d entries, %s; %s of at most %s are taken; %s; %d evicted, %d expired',
             $stats['entries'],
             Text::bytes($stats['bytes_used']),
+            Text::bytes($stats['bytes_taken']),
             Text::bytes($stats['bytes_total']),
             $gets === 0 ? 'not read yet' : \sprintf('%.1f %% of %d gets hit', 100 * $ratio, $gets),
             $stats['evictions'],
@@ -139,7 +140,7 @@ final class SharedMemory
         $asked = SegmentPlace::bytes($dsn, $options->nearBudget);
         // A segment has whole pages, so its size may differ a little from the configured one.
         if (\abs($stats['bytes_total'] - $asked) > $asked / 8) {
-            $text .= '. ' . Text::bytes($asked) . ' were configured: an existing file keeps its size, and a new one is smaller if there is not enough room';
+            $text .= '. ' . Text::bytes($asked) . ' were configured: an existing file keeps its size, and this machine\'s policy may allow less';
         }
 
         return Finding::ok('segment, size', $text);

@@ -1,0 +1,147 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Segment;
+
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\TestCase;
+
+/** What all segments of a file system may take: each test has a small one of its own. */
+#[RequiresPhpExtension('larder')]
+#[Group('slow')]
+final class LimitsTest extends TestCase
+{
+    private const MIB = 1 << 20;
+
+    private const PROLOGUE = <<<'PHP'
+        function open(string $name): Larder\Segment { return Larder\Segment::open("/mnt/$name/segment", 32 << 20); }
+        function fill(Larder\Segment $segment, int $bytes, string $key = 'k'): void { for ($i = 0; $i < $bytes / 5000; $i++) { $segment->set("$key$i", random_bytes(5000)); } }
+        function taken(): int { return (int) (disk_total_space('/mnt') - disk_free_space('/mnt')); }
+        PHP;
+
+    // Seen to fail: seg_may_grow() that looks at the file system's size only, and one that does not look at SHARE.
+    public function testTheTotalIsNeverExceededAndTheLastOneFindsRoom(): void
+    {
+        [$most, $first, $last] = self::inSmall([], ['larder.segment_total=24M'], <<<'PHP'
+            $segments = [];
+            $most = 0;
+            for ($i = 0; $i < 12; $i++) {
+                $segments[] = open("site$i");
+                $end = microtime(true) + 30;
+                do {
+                    foreach ($segments as $segment) {
+                        fill($segment, 3 << 20);
+                        $most = max($most, taken());
+                    }
+                } while (end($segments)->stats()['bytes_taken'] < 1 << 20 && microtime(true) < $end);
+            }
+            foreach ($segments as $segment) {
+                $segment->check() === null || exit(3);
+            }
+            echo json_encode([$most, $segments[0]->stats()['bytes_taken'], $segments[11]->stats()['bytes_taken']]);
+            PHP);
+        self::assertLessThanOrEqual(24 * self::MIB, $most);
+        self::assertGreaterThan(15 * self::MIB, $most, 'what there is is used');
+        self::assertGreaterThanOrEqual(self::MIB, $last);
+        self::assertLessThan(6 * self::MIB, $first, 'the first has given back');
+    }
+
+    // Seen to fail: shrink() that evicts and drops nothing.
+    public function testTheyShrinkWhereAnotherProgramNeedsTheRoom(): void
+    {
+        [$before, $free, $hits] = self::inSmall([], [], <<<'PHP'
+            $segment = open('site');
+            fill($segment, 40 << 20);
+            $before = $segment->stats()['bytes_taken'];
+            file_put_contents('/mnt/another', str_repeat('x', (int) disk_free_space('/mnt') - (1 << 20)));
+            $end = microtime(true) + 20;
+            do {
+                fill($segment, 1 << 20, 'hot');
+                $free = disk_free_space('/mnt');
+            } while ($free < 0.1 * disk_total_space('/mnt') && microtime(true) < $end);
+            $hits = 0;
+            for ($i = 0; $i < 200; $i++) {
+                $hits += $segment->get("hot$i") !== null;
+            }
+            $segment->check() === null || exit(3);
+            echo json_encode([$before, $free, $hits]);
+            PHP);
+        self::assertGreaterThan(20 * self::MIB, $before);
+        self::assertGreaterThanOrEqual(0.1 * 64 * self::MIB, $free);
+        self::assertGreaterThan(100, $hits, 'what was written last is there');
+    }
+
+    public function testAPolicyHoldsForThoseThatAreThereAlready(): void
+    {
+        [$before, $after, $new] = self::inSmall(['segment = 3M ; at most'], [], <<<'PHP'
+            $open = 'Larder\Segment::open("/mnt/site/segment", 32 << 20)';
+            $ask = fn(string $code): int => (int) shell_exec(PHP_BINARY . ' -r ' . escapeshellarg(PROLOGUE . $code));
+            rename('/etc/larder/policy.ini', '/etc/larder/later');
+            $before = $ask('$s = open("site"); fill($s, 20 << 20); echo $s->stats()["bytes_taken"];');
+            rename('/etc/larder/later', '/etc/larder/policy.ini');
+            $after = $ask('$s = open("site"); $end = microtime(true) + 20; do { fill($s, 1 << 20); } while ($s->stats()["bytes_taken"] > 3 << 20 && microtime(true) < $end); echo $s->check() ?? $s->stats()["bytes_taken"];');
+            $new = $ask('$s = open("other"); fill($s, 20 << 20); echo $s->stats()["bytes_total"];');
+            echo json_encode([$before, $after, $new]);
+            PHP);
+        self::assertGreaterThan(15 * self::MIB, $before);
+        self::assertLessThanOrEqual(3 * self::MIB, $after);
+        self::assertSame(3 * self::MIB, $new);
+    }
+
+    public function testAPolicyOfAnotherThanRootIsNone(): void
+    {
+        $opened = 'echo json_encode([open("site")->stats()["bytes_total"]]);';
+        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'chown 65534 /etc/larder/policy.ini'));
+        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'chmod 666 /etc/larder/policy.ini'));
+        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'mv /etc/larder/policy.ini /mnt/p; ln -s /mnt/p /etc/larder/policy.ini'));
+        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3X', 'segment = -1', ' = 3M', 'segment', \str_repeat('segment = 9', 500)], [], $opened));
+        self::assertSame([3 * self::MIB], self::inSmall(['# segment = 1M', 'segment=3M', 'segment = 4M'], [], $opened));
+    }
+
+    public function testWithoutRoomTheCacheGoesOnAndLogsNothing(): void
+    {
+        foreach ([[['segment = 0'], []], [[], ['larder.segment_total=100K']]] as [$policy, $settings]) {
+            $answer = self::inSmall($policy, ['error_log=/mnt/log', 'log_errors=1', ...$settings], <<<'PHP'
+                $cache = Larder\Cache::open(['disk' => 'sqlite:///mnt/cache', 'near' => 'segment:///mnt/site/segment']);
+                $set = $cache->set('k', 'v');
+                $cache->refresh();
+                echo json_encode([$set, $cache->get('k'), file_exists('/mnt/site/segment'), (string) @file_get_contents('/mnt/log')]);
+                PHP);
+            self::assertSame([true, 'v', false, ''], $answer);
+        }
+    }
+
+    /**
+     * As root, in a namespace of its own with 64 MiB in /mnt.
+     *
+     * @param list<string> $policy   lines of /etc/larder/policy.ini; none: there is no such file
+     * @param list<string> $settings
+     *
+     * @return list<mixed>
+     */
+    private static function inSmall(array $policy, array $settings, string $code, string $then = ':'): array
+    {
+        $directory = new TemporaryDirectory('larder-limits');
+        \mkdir($directory->file('settings'));
+        \file_put_contents($directory->file('policy.ini'), \implode("\n", [...$policy, '']));
+        \file_put_contents($directory->file('settings/settings.ini'), \implode("\n", $settings));
+        $code = \sprintf('require %s; const PROLOGUE = %s; eval(PROLOGUE); ', \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true), \var_export(self::PROLOGUE, true)) . $code;
+        // A copy of /etc, so that none is left behind.
+        $script = 'mkdir "$1/etc" && mount -t tmpfs larder "$1/etc" || exit 77; cp -a /etc/. "$1/etc" && rm -rf "$1/etc/larder" && mkdir "$1/etc/larder" && mount --bind "$1/etc" /etc && mount -t tmpfs -o size=64m,mode=700 larder /mnt || exit 78; '
+            . ($policy === [] ? '' : 'cp "$1/policy.ini" /etc/larder/policy.ini && ') . $then . ' || exit 79; '
+            . 'export PHP_INI_SCAN_DIR="${PHP_INI_SCAN_DIR-}:$1/settings"; exec "$2" -d display_errors=stderr -r "$3"';
+        $process = new Process(['unshare', '-m', 'sh', '-c', $script, 'sh', $directory->path, \PHP_BINARY, $code]);
+        $output = $process->output();
+        $status = $process->wait();
+        if ($status === 77 || $status === 1 && \str_contains($process->errors(), 'unshare')) {
+            self::markTestSkipped('A small file system cannot be had here: ' . $process->errors());
+        }
+        self::assertSame([0, ''], [$status, $process->errors()], $output);
+
+        return \array_values((array) \json_decode($output, true));
+    }
+}
