@@ -170,6 +170,11 @@ static void work(seg *s)
 		hold(s, i);
 	}
 	seg_leave(s);
+	/* As if others needed some: an eighth of it goes with the next. */
+	atomic_store(&s->header->too_large, 1);
+	for (uint32_t i = 0; i < 20; i++) {
+		put(s, i, 7, 3000, 0);
+	}
 	seg_give_back(s);
 	for (uint32_t i = 0; i < 20; i++) {
 		put(s, i, 8, 100, 0);
@@ -286,7 +291,8 @@ static void must_come_back(seg *s, unsigned fit, const char *where)
 	seg_flush(s);
 	must_be_sound(s, where);
 	unsigned now = how_many_fit(s, LARGE);
-	MUST(now == fit, "%s: %u values of %d bytes fit, and %u in a new segment", where, now, LARGE, fit);
+	/* One fewer where what had memory was in two parts, and what lies between was got later. */
+	MUST(now == fit || now + 1 == fit, "%s: %u values of %d bytes fit, and %u in a new segment", where, now, LARGE, fit);
 	seg_flush(s);
 	must_be_sound(s, where);
 	MUST(s->header->free_units == s->header->given_units, "%s: %llu units of %llu are free after a flush", where,

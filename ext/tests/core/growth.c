@@ -177,8 +177,14 @@ static void under_use(void)
 		killed = fork_child();
 		if (killed == 0) {
 			seg *mine = segment_open("growth", BYTES);
-			for (;;) {
-				seg_give_back(mine);
+			for (uint32_t i = 0;; i++) {
+				if ((i + round) % 2) {
+					seg_give_back(mine);
+				} else {
+					/* As if others needed some. */
+					atomic_store(&mine->header->too_large, 1);
+					MUST(value_set(mine, 5000, 1, 1000, 0, SEG_SET) == SEG_OK, "no room");
+				}
 			}
 		}
 		struct timespec moment = {0, 3000000 + (long) (round % 10) * 200000};
