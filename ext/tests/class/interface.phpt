@@ -71,6 +71,7 @@ public has(string $key): bool
 public delete(string $key): bool
 public increment(string $key, int $by = 1, int $initial = 0, int $ttl = 0): int|false
 public flush(): bool
+public trim(): void
 public release(): void
 public fill(string $key, mixed $value, int $ttl, int $position, string $guard, int $at): bool
 public raise(string $key, int $to): bool

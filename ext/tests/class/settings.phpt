@@ -14,7 +14,7 @@ same('ini_get', '/dev/shm/somewhere-%u/segment', ini_get('larder.segment'));
 same('ini_get_all', ['global_value' => '/dev/shm/somewhere-%u/segment', 'local_value' => '/dev/shm/somewhere-%u/segment', 'access' => INI_SYSTEM], ini_get_all('larder')['larder.segment']);
 same('ini_set', false, @ini_set('larder.segment', 'none'));
 $extension = new ReflectionExtension('larder');
-same('entries', ['larder.segment' => '/dev/shm/somewhere-%u/segment'], $extension->getINIEntries());
+same('entries', ['larder.segment' => '/dev/shm/somewhere-%u/segment', 'larder.segment_total' => ''], $extension->getINIEntries());
 $info = static function () use ($extension): string {
     ob_start();
     $extension->info();
