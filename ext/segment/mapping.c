@@ -1181,7 +1181,7 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 	}
 	if (result == GOOD) {
 		strcpy(origin, p.name);
-		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) (hash_text(identity) ^ p.pids));
+		snprintf(beside, sizeof beside, "%s-%08x", path, (unsigned) (hash_text(identity) ^ p.pids) + SEG_LAYOUT);
 		result = OTHER_BUILD;
 		/* Where this build has once had to step aside it stays, or two of its processes would have two. */
 		if (fstatat(p.directory, strrchr(beside, '/') + 1, &found, AT_SYMLINK_NOFOLLOW) != 0) {

@@ -98,8 +98,8 @@ final class SegmentTest extends FaultCase
         self::assertFileDoesNotExist($this->segment);
     }
 
-    /** A tenth stays free, whatever its size may be. */
-    // Seen to fail: seg_get_memory() that does not ask for the room (it fills the file system).
+    /** A tenth stays free, whatever its size may be; and one segment leaves some of the rest to others. */
+    // Seen to fail: seg_may_grow() that does not ask for the room (it fills the file system).
     public function testItTakesWhatThereIsRoomFor(): void
     {
         $small = $this->parent->file('small');
@@ -116,7 +116,7 @@ final class SegmentTest extends FaultCase
         self::assertSame([0, ''], [$status, $process->errors()]);
         [$wrong, $free] = (array) \json_decode($output, true);
         self::assertNull($wrong);
-        self::assertThat($free, self::logicalAnd(self::greaterThanOrEqual(0.1 * (16 << 20)), self::lessThan(0.12 * (16 << 20))));
+        self::assertThat($free, self::logicalAnd(self::greaterThanOrEqual(0.1 * (16 << 20)), self::lessThan(0.25 * (16 << 20))));
     }
 
     public function testWhereSomethingElseLiesNothingIsTouched(): void
