@@ -103,7 +103,7 @@ final class Segment
      * entries; bytes_used by them, each rounded up to its block; bytes_taken of the machine's memory, and bytes_total, to
      * which that may grow; hits, misses and copied (of this
      * request and of all ended ones: gets that hit, gets that missed, and the hits that were copied because their request
-     * had already read its eighth of the segment); sets, evictions, expired, refused; mode, how this request reads
+     * had already read its share of the segment); sets, evictions, expired, refused; mode, how this request reads
      * ("zero-copy": in place; "mixed": in place and, after its share is used up, by copying; "copy": by copying, because the
      * address or a slot was not available; "closed": not at all, because something overwrote the file); address;
      * retired_bytes, readers, recoveries; damaged, how often a segment of this name was found truncated or overwritten,

@@ -28,8 +28,9 @@
  * After a repair (recovery.c) the bits are all that is known of values that were retired, which is why they cover
  * the whole of each.
  *
- * A request that holds more than its share (an eighth of all) copies what it reads from then on: the bit is set for as
- * long as copying takes. So no reader keeps more than that from the others, however long it lives.
+ * The lower half of the values' pages may be held by any request, all of it. Of the upper half a request may hold its share
+ * (an eighth of all), and what it reads beyond that it copies: the bit is set for as long as copying takes. So writers find
+ * room in the upper half, in long stretches, however long a reader lives and however its pages are scattered.
  *
  * A slot belongs to whoever holds its robust mutex, which the kernel gives up for the dead: neither process ids nor
  * time-outs decide who is alive.
@@ -43,12 +44,12 @@
 
 #include "segment.h"
 
-/* Bytes that one request may hold: of all that may be, or, where no more is to be had, of what is. */
-static inline uint64_t share(const seg *segment)
+/* Bytes of all values that may be, or, where no more memory is to be had, of what has some. */
+static inline uint64_t all_of(const seg *segment)
 {
 	const seg_header *h = segment->header;
 
-	return (UNLIKELY(atomic_load_explicit(&h->ask_again, memory_order_relaxed) > 0) ? h->given_units : h->n_units) * SEG_UNIT / 8;
+	return (UNLIKELY(atomic_load_explicit(&h->ask_again, memory_order_relaxed) > 0) ? h->given_units : h->n_units) * SEG_UNIT;
 }
 
 /* From first to last; nothing if last is before first. */
@@ -606,13 +607,17 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 	if (UNLIKELY(is_fresh(&f))) {
 		uint64_t bytes = (f.fresh.last + 1 - f.fresh.first) * SEG_PAGE;
 		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
-		if (!segment->ro || atomic_load_explicit(pinned, memory_order_relaxed) + bytes > share(segment)) {
+		uint64_t all = all_of(segment);
+		bool is_shared = f.fresh.last < (segment->header->values + all / 2) / SEG_PAGE;
+		if (!segment->ro || (!is_shared && atomic_load_explicit(pinned, memory_order_relaxed) + bytes > all / 8)) {
 			segment->passing = f.fresh.first;
 			segment->passing_last = f.fresh.last;
 			segment->copied += segment->ro != NULL;
 			return item;
 		}
-		atomic_fetch_add_explicit(pinned, bytes, memory_order_relaxed);
+		if (!is_shared) {
+			atomic_fetch_add_explicit(pinned, bytes, memory_order_relaxed);
+		}
 	}
 	*in_place = segment->ro != NULL;
 

@@ -9,7 +9,7 @@ namespace Larder\Lab\Subject;
  *
  * Each process that measures makes a new one. Processes at once share it, as the workers of php-fpm do.
  *
- * A request reads in place until the pages of what it has read are an eighth of the segment, and copies from then on.
+ * A request reads in place what lies in the lower half of the segment, and above until that is an eighth of it; then it copies.
  * To the segment a script on the command line is one request, however long it takes: the values of one task are chosen
  * so that they stay below that (Worker\Keys).
  */

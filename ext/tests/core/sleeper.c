@@ -1,9 +1,10 @@
 /*
  * A reader reads in place, and sleeps, while others fill the segment many times over.
  *
- * No set may fail, its values stay as they were, what is kept for it is an eighth of the segment at most, and comes
- * back when it leaves. Large values lie between the pages that it holds: those of up to 32 KiB always find room, as an
- * eighth held in the worst way still leaves a stretch of seven pages between two of its own.
+ * No set may fail, its values stay as they were, what is kept for it is the lower half and an eighth of the segment at
+ * most, and comes back when it leaves. Large values lie between the pages that it holds: those of up to 32 KiB always find
+ * room, as an eighth of all that is held in the upper half in the worst way still leaves a stretch of three pages between
+ * two of its own.
  *
  * Seen to fail: seg_is_held() asks for the first page only (what lies beside a value that was read is kept as well); no
  * share in seg_find() (it copies nothing); seg_is_held() never true (overwritten under its reader); seg_reclaim_some()
@@ -141,7 +142,7 @@ int test_sleeper(void)
 	unsigned refused = 0;
 
 	seg *s = segment_open("sleeper", BYTES);
-	uint64_t share = s->header->n_units * SEG_UNIT / 8;
+	uint64_t share = s->header->n_units * SEG_UNIT / 8 * 5;
 	for (uint32_t i = 0; i < 3 * KEYS; i++) {
 		MUST(value_set(s, any(&d, KEYS), 1, length_of(&d), 0, SEG_SET) == SEG_OK, "a set was refused before anybody slept");
 	}

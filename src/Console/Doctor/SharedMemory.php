@@ -100,7 +100,7 @@ final class SharedMemory
             yield Finding::warn('segment, room', $stats['refused'] . ' values of ' . $stats['sets'] . ' were not stored: they were too large, or long requests held the values that could have been evicted', self::larger($path, $stats['bytes_total']));
         }
         if ($stats['copied'] > 0 && $stats['copied'] * 100 > $stats['hits']) {
-            yield Finding::warn('segment, long requests', $stats['copied'] . ' gets of ' . $stats['hits'] . ' were copied, by requests that had already read an eighth of the segment: that is slow for arrays', self::larger($path, $stats['bytes_total']));
+            yield Finding::warn('segment, long requests', $stats['copied'] . ' gets of ' . $stats['hits'] . ' were copied, by requests that had already read a large part of the segment: that is slow for arrays', self::larger($path, $stats['bytes_total']));
         }
         if ($stats['damaged_at'] > \time() - self::RECENT) {
             yield Finding::warn(
