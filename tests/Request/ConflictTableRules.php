@@ -296,6 +296,27 @@ abstract class ConflictTableRules extends TestCase
         self::assertNull($this->request()->get('d'));
     }
 
+    /** A store may know that a cache was never flushed, until it is. */
+    // Seen to fail over SQLite: current() that leaves unflushed as it is.
+    #[TestWith(['own'])]
+    #[TestWith(['of a group'])]
+    #[TestWith(['by another'])]
+    public function testTheFirstFlushReachesAWorkerThatHasWrittenSince(string $whose): void
+    {
+        $place = static fn(Cache $cache): Cache => $whose === 'of a group' ? $cache->group('g') : $cache;
+        $place($this->request())->set('k', 'old');
+        $worker = $this->request();
+        $there = $place($worker);
+        self::assertSame('old', $there->get('k'));
+        self::assertTrue(($whose === 'by another' ? $this->request() : $there)->flush());
+        foreach (['set', 'delete'] as $job) {
+            $worker->refresh();
+            $job === 'set' ? $worker->set('other', 1) : $worker->delete('other');
+            self::assertNull($there->get('k'), "then a $job");
+            self::assertSame('new', $there->remember($job, static fn(): string => 'new'));
+        }
+    }
+
     public function testAFlushCountsAsADeletionOfWhatItCovers(): void
     {
         [$a, $b] = [$this->request(), $this->request()];
