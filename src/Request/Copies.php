@@ -238,6 +238,7 @@ final class Copies extends Window
     public function drop(string $key): void
     {
         $this->turn++;
+        $this->shows($key) && $this->history->found($this->names . $key);
         unset($this->values[$key], $this->entries[$key], $this->waiting[$key], $this->ends[$key]);
     }
 
