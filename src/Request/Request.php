@@ -320,11 +320,15 @@ final class Request
         }
     }
 
-    /** Writes the fills that wait. */
-    public function commit(): void
+    /**
+     * Writes the fills that wait.
+     *
+     * @param bool $ends the request ends: what it is computing is not waited for any longer
+     */
+    public function commit(bool $ends = false): void
     {
         $this->noticeFork();
-        $leases = $this->view->leases?->releaseAll() ?? [];
+        $leases = $this->view->leases?->releaseAll($ends) ?? [];
         if (($this->writes !== null && $this->writes->pending !== []) || $leases !== []) {
             $this->fills()->commit($leases);
         }
@@ -388,7 +392,7 @@ final class Request
             // The database rolls back a transaction that ends without COMMIT.
             $this->end(false);
         }
-        $this->commit();
+        $this->commit(true);
         $this->intents?->end();
         $this->truth->tidy();
         $this->ended = $this->truth->calls;
