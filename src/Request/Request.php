@@ -296,6 +296,7 @@ final class Request
     {
         $this->noticeFork();
         $this->view->renew();
+        $this->transaction?->show();
     }
 
     /** Drops the copies of this request, and of its coroutines': the time that they count by was set. */
@@ -341,7 +342,7 @@ final class Request
     public function refresh(): void
     {
         if ($this->transaction !== null) {
-            $this->view->renew();
+            $this->renew();
 
             return;
         }
