@@ -621,7 +621,8 @@ final class Cache implements HitPath
         }
         $held = Signals::hold();
         $truth = $this->request->truth;
-        $isDone = $this->request->swaps()->atomic($this->space->key($key), $this->space, static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl), false) !== null;
+        $decide = static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl);
+        $isDone = $this->request->swaps()->atomic($this->space->key($key), $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide, false) !== null;
         // One of what a transaction has set stays with it.
         $isDone && $this->copies->drop($key);
 
@@ -648,6 +649,7 @@ final class Cache implements HitPath
             $this->copies->drop($key);
             $this->view->history->gone($this->space->entries . $key);
         }
+        $this->request->transaction?->show();
     }
 
     /**
@@ -1177,7 +1179,7 @@ final class Cache implements HitPath
         // What a transaction has set stays with it, if nothing comes of this.
         $this->request->transaction?->holds($name) || $this->copies->drop($key);
 
-        return $swaps->atomic($name, $this->space, $decide);
+        return $swaps->atomic($name, $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide);
     }
 
     /** @param \Closure(?Entry, mixed): mixed $next takes the entry and its value, returns the new value, or null to keep the old one */

@@ -137,7 +137,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function size(string $option, mixed $given, int $least): self
     {
-        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be ' . ($least === 1 ? 'a size in bytes above zero' : "$least bytes at least") . '. Write for example ' . $option . '=256M, 1G or 67108864.');
+        return new self('The option "' . $option . '" is ' . self::shown($given) . ', but must be a whole number of bytes from ' . $least . ' on, or one with K, M, G or T behind it. Write for example ' . $option . '=256M, 1G or 67108864.');
     }
 
     public static function seconds(string $option, mixed $given, string $example): self

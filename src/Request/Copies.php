@@ -85,6 +85,7 @@ final class Copies extends Window
     public function arrive(string $key, mixed &$found): mixed
     {
         $turn = $this->turn;
+        $changes = $this->changes;
         $body = $this->waiting[$key] ?? null;
         if ($body === null) {
             // Dropped since the caller looked for it.
@@ -103,8 +104,8 @@ final class Copies extends Window
             $this->bytes -= \strlen($body);
             $value = $this->putBody($key, $body, Entry::PLAIN, 0, $found);
         }
-        if ($turn !== $this->turn) {
-            // Meanwhile a destructor or signal handler has replaced or dropped this copy.
+        if ($turn !== $this->turn || $changes !== $this->changes) {
+            // Meanwhile the value's own code, a destructor or signal handler has replaced or dropped this copy, or learned that another has changed it.
             $this->drop($key);
         }
 
@@ -238,6 +239,7 @@ final class Copies extends Window
     public function drop(string $key): void
     {
         $this->turn++;
+        $this->shows($key) && $this->history->found($this->names . $key);
         unset($this->values[$key], $this->entries[$key], $this->waiting[$key], $this->ends[$key]);
     }
 

@@ -351,7 +351,15 @@ final class History
         if (!isset($this->first[$key])) {
             $this->room();
             $this->first[$key] = $this->early ??= [self::SEEN, $this->start, $this->moment];
-        } elseif ($this->first[$key][0] === self::MISSED) {
+        } else {
+            $this->found($key);
+        }
+    }
+
+    /** Notes that a key that was missed first has been read since, because the request drops the copy that showed it. */
+    public function found(string $key): void
+    {
+        if (($this->first[$key][0] ?? null) === self::MISSED) {
             $this->found[$key] = true;
         }
     }

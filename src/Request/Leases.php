@@ -27,6 +27,9 @@ final class Leases
     /** @var array<string, int> leases held by this process: entry key to the lease record's version; UNKNOWN after an answer was lost */
     private array $held = [];
 
+    /** @var array<string, true> those for which a value is being computed */
+    private array $computed = [];
+
     /** @var array<string, array{\WeakReference<self>, string, bool, ?\WeakReference<object>}> by writer: the objects that hold leases, their process, whether an event loop resumes what computes there, and its coroutine */
     private static array $holders = [];
 
@@ -34,7 +37,7 @@ final class Leases
         private readonly Truth $truth,
         /** The versions in $held belong to its epoch. */
         public readonly History $history,
-        private readonly string $writer,
+        private string $writer,
     ) {}
 
     /**
@@ -100,6 +103,12 @@ final class Leases
         return isset($this->held[$key]) || $this->take($key, $milliseconds) === true;
     }
 
+    /** A value is being computed for a key whose lease is held: until it is released by that key, or the request ends. */
+    public function computes(string $key): void
+    {
+        $this->computed[$key] = true;
+    }
+
     public function holds(string $key): bool
     {
         return isset($this->held[$key]);
@@ -153,7 +162,7 @@ final class Leases
             return null;
         }
         $version = $this->version($key);
-        unset($this->held[$key]);
+        unset($this->held[$key], $this->computed[$key]);
         if ($this->held === []) {
             unset(self::$holders[$this->writer]);
         }
@@ -181,11 +190,15 @@ final class Leases
         }
     }
 
-    /** @return list<Change> */
-    public function releaseAll(): array
+    /**
+     * @param bool $computed also those for which a value is being computed
+     *
+     * @return list<Change>
+     */
+    public function releaseAll(bool $computed): array
     {
         $changes = [];
-        foreach (\array_keys($this->held) as $key) {
+        foreach (\array_keys($computed ? $this->held : \array_diff_key($this->held, $this->computed)) as $key) {
             $change = $this->release($key);
             if ($change !== null) {
                 $changes[] = $change;
@@ -195,11 +208,18 @@ final class Leases
         return $changes;
     }
 
-    /** Forgets all leases: in a forked child they are its parent's, and a new epoch of the store has none. */
+    /** Forgets all leases: a new epoch of the store has none. */
     public function forget(): void
     {
-        $this->held = [];
+        $this->held = $this->computed = [];
         unset(self::$holders[$this->writer]);
+    }
+
+    /** In a forked child, the leases are its parent's. Its own have another name, or one of its siblings' would pass for its own. */
+    public function leaveParent(string $writer): void
+    {
+        $this->forget();
+        $this->writer = $writer;
     }
 
     public function stands(Record $record): bool

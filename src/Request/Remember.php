@@ -189,6 +189,7 @@ final class Remember
             [, $reference] = $view->history->reference($name);
         }
         $process = Fork::pid();
+        $release && $this->leases->computes($name);
         $open = $view->transactions->count;
         $moment = $view->history->watch();
         [$compute, $wrap] = $begin($renews);

@@ -296,6 +296,7 @@ final class Request
     {
         $this->noticeFork();
         $this->view->renew();
+        $this->transaction?->show();
     }
 
     /** Drops the copies of this request, and of its coroutines': the time that they count by was set. */
@@ -320,11 +321,15 @@ final class Request
         }
     }
 
-    /** Writes the fills that wait. */
-    public function commit(): void
+    /**
+     * Writes the fills that wait.
+     *
+     * @param bool $ends the request ends: what it is computing is not waited for any longer
+     */
+    public function commit(bool $ends = false): void
     {
         $this->noticeFork();
-        $leases = $this->view->leases?->releaseAll() ?? [];
+        $leases = $this->view->leases?->releaseAll($ends) ?? [];
         if (($this->writes !== null && $this->writes->pending !== []) || $leases !== []) {
             $this->fills()->commit($leases);
         }
@@ -337,7 +342,7 @@ final class Request
     public function refresh(): void
     {
         if ($this->transaction !== null) {
-            $this->view->renew();
+            $this->renew();
 
             return;
         }
@@ -388,7 +393,7 @@ final class Request
             // The database rolls back a transaction that ends without COMMIT.
             $this->end(false);
         }
-        $this->commit();
+        $this->commit(true);
         $this->intents?->end();
         $this->truth->tidy();
         $this->ended = $this->truth->calls;

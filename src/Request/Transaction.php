@@ -91,8 +91,43 @@ final class Transaction
             }
         }
         $this->writes->discardMarked($markers);
+        $this->show();
 
         return $done;
+    }
+
+    /** Keeps what was set inside as copies again, where all of a space's copies were dropped: no tier below has it yet. */
+    public function show(): void
+    {
+        foreach ($this->changes as $key => [$space, $entry]) {
+            $key = (string) $key;
+            $copies = $this->view->copies($space);
+            $name = \substr($key, \strlen($space->entries));
+            if ($entry !== null && !isset($this->fills[$key]) && $copies !== null && !$copies->has($name)) {
+                $copies->keep($name, $entry);
+            }
+        }
+    }
+
+    /**
+     * Refuses what acts at once where a flush or an invalidation inside covers it: at the end it would be gone.
+     *
+     * @param \Closure(?Entry): ?Entry $decide
+     *
+     * @return \Closure(?Entry): ?Entry
+     */
+    public function guard(\Closure $decide, Space $space): \Closure
+    {
+        return function (?Entry $there) use ($decide, $space): ?Entry {
+            $entry = $decide($there);
+            foreach ($entry === null ? [] : [...$space->flushes, ...$entry->tags] as $marker) {
+                if (isset($this->intents[$marker])) {
+                    return null;
+                }
+            }
+
+            return $entry;
+        };
     }
 
     /**

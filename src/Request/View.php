@@ -133,7 +133,7 @@ final class View
 
     public function leases(): Leases
     {
-        return $this->leases ??= new Leases($this->truth, $this->history, $this->truth->writer);
+        return $this->leases ??= new Leases($this->truth, $this->history, $this->writer);
     }
 
     /**
@@ -633,7 +633,7 @@ final class View
     public function leaveParent(): void
     {
         $this->writer = \bin2hex(\random_bytes(6));
-        $this->leases?->forget();
+        $this->leases?->leaveParent($this->writer);
         $this->version++;
     }
 

@@ -99,7 +99,7 @@ final class DsnTest extends TestCase
             ['segment://dev/shm/l', 'write three slashes'],
             ['segment:///dev/shm/larder/', 'a segment is a file'],
             ['segment:///segment', 'a segment is a file'],
-            ['segment:///dev/shm/larder/segment?bytes=', 'must be a size in bytes'],
+            ['segment:///dev/shm/larder/segment?bytes=', 'must be a whole number of bytes'],
             ['redis-cluster://a', 'Redis Cluster'],
             ['rediscluster://a,b', 'Redis Cluster'],
             ['redis+sentinel://a', 'which master Sentinel watches'],

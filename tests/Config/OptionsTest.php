@@ -196,7 +196,7 @@ final class OptionsTest extends TestCase
             yield 'budget ' . \json_encode($budget) => [['dsn' => 'memory://', 'budget' => $budget], '"budget"'];
         }
         foreach ([1, '1K', '1023K', (1 << 20) - 1] as $budget) {
-            yield 'budget ' . \json_encode($budget) => [['dsn' => 'memory://', 'budget' => $budget], '1048576 bytes at least'];
+            yield 'budget ' . \json_encode($budget) => [['dsn' => 'memory://', 'budget' => $budget], 'a whole number of bytes from 1048576 on'];
         }
         foreach ([-1, 0, '0', 'soon', '', \NAN, \INF, true, [], '1s'] as $i => $timeout) {
             yield 'timeout ' . $i => [['dsn' => 'memory://', 'timeout' => $timeout], '"timeout"'];
@@ -236,7 +236,7 @@ final class OptionsTest extends TestCase
         yield 'flag' => ['file:///d?cacheOnly=maybe', 'cacheOnly=1'];
         yield 'empty secret' => ['file:///d?secret=', 'empty'];
         yield 'segment with an option' => [['near' => 'segment://?budget=4M'], 'is in the DSN of the near tier'];
-        yield 'segment without a size' => [['near' => 'segment:///dev/shm/l/s?bytes=many'], 'must be a size in bytes'];
+        yield 'segment without a size' => [['near' => 'segment:///dev/shm/l/s?bytes=many'], 'must be a whole number of bytes'];
         yield 'segment twice' => [['dsn' => 'segment://', 'near' => 'apcu'], 'Keep one of the two'];
         yield 'segment far' => [['far' => 'segment://'], 'cannot be the far tier'];
         yield 'far is a disk' => [['far' => 'file:///d'], 'cannot be the far tier'];

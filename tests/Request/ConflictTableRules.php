@@ -166,6 +166,11 @@ abstract class ConflictTableRules extends TestCase
             static fn(Cache $cache, string $key): mixed => $cache->has($key),
             static fn(Cache $cache, string $key): mixed => $cache->getMultiple([$key, 'other']),
             static fn(Cache $cache, string $key): mixed => $cache->remember($key, static fn(): string => 'computed'),
+            // Seen to fail: Copies::arrive() that looks at its own turn only.
+            static function (Cache $cache, string $key): void {
+                $cache->prefetch([[$cache, [$key, 'other']]]);
+                $cache->get($key);
+            },
         ];
         foreach ($calls as $i => $call) {
             foreach (['learn', 'refresh'] as $how) {
@@ -294,6 +299,27 @@ abstract class ConflictTableRules extends TestCase
         $a->delete('d');
         $a->commit();
         self::assertNull($this->request()->get('d'));
+    }
+
+    /** A store may know that a cache was never flushed, until it is. */
+    // Seen to fail over SQLite: current() that leaves unflushed as it is.
+    #[TestWith(['own'])]
+    #[TestWith(['of a group'])]
+    #[TestWith(['by another'])]
+    public function testTheFirstFlushReachesAWorkerThatHasWrittenSince(string $whose): void
+    {
+        $place = static fn(Cache $cache): Cache => $whose === 'of a group' ? $cache->group('g') : $cache;
+        $place($this->request())->set('k', 'old');
+        $worker = $this->request();
+        $there = $place($worker);
+        self::assertSame('old', $there->get('k'));
+        self::assertTrue(($whose === 'by another' ? $this->request() : $there)->flush());
+        foreach (['set', 'delete'] as $job) {
+            $worker->refresh();
+            $job === 'set' ? $worker->set('other', 1) : $worker->delete('other');
+            self::assertNull($there->get('k'), "then a $job");
+            self::assertSame('new', $there->remember($job, static fn(): string => 'new'));
+        }
     }
 
     public function testAFlushCountsAsADeletionOfWhatItCovers(): void
@@ -507,6 +533,33 @@ abstract class ConflictTableRules extends TestCase
         self::assertNull($next->get('not read again'));
         self::assertNull($next->get('removed once more'));
         self::assertNotContains('value of bounded life', \array_column($next->inspect('removed'), 'kind'));
+    }
+
+    /** The lock's holder has read the value by then, so its next set wins, whatever it does in between. */
+    // Seen to fail: Copies::drop() that does not note what it showed.
+    public function testCacheOnlyWhatWasMissedThenReadAndDroppedByAnOwnChangeCountsAsRead(): void
+    {
+        $between = [
+            'delete' => static fn(Cache $cache): bool => $cache->delete('delete'),
+            'deleteMultiple' => static fn(Cache $cache): bool => $cache->deleteMultiple(['deleteMultiple']),
+            'touch' => static fn(Cache $cache): bool => $cache->touch('touch', 600),
+            'add' => static fn(Cache $cache): bool => $cache->add('add', 9),
+            'update' => static fn(Cache $cache): mixed => $cache->update('update', static fn(): mixed => null),
+            'expired' => static fn(Cache $cache): bool => $cache->set('expired', 1, -1),
+        ];
+        $a = $this->request()->group('g', cacheOnly: true);
+        $b = $this->request()->group('g', cacheOnly: true);
+        foreach ($between as $key => $change) {
+            self::assertNull($a->get($key));
+            $b->set($key, 5);
+            Cache::learnAll();
+            self::assertSame(5, $a->get($key));
+            $change($a);
+            self::assertTrue($a->set($key, 6));
+            $next = $this->request()->group('g', cacheOnly: true);
+            self::assertSame(6, $next->get($key), $key);
+            self::assertNotContains('value of bounded life', \array_column($next->inspect($key), 'kind'), $key);
+        }
     }
 
     public function testUnderAnIntentNothingIsStoredAndNothingRead(): void

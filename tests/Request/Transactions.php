@@ -53,6 +53,57 @@ abstract class Transactions extends TestCase
         self::assertSame('inside', $this->cache()->get('k'));
     }
 
+    // Seen to fail: mark(), forget() and renew() that leave a hole where this request's own value was.
+    public function testWhatWasSetInsideIsSeenWhateverElseIsDropped(): void
+    {
+        $a = $this->cache();
+        $b = $this->cache();
+        $drops = [
+            'tag' => static fn(): bool => $a->invalidateTags('unrelated'),
+            'forget' => static fn() => $a->forget(),
+            'forget the key' => static fn() => $a->forget('forget the key'),
+            'refresh' => static fn() => $b->invalidateTags('foreign') && $a->refresh() === null,
+            'learn' => static fn() => $b->invalidateTags('other') && $a->learn(),
+        ];
+        $a->transaction(static function () use ($a, $drops): void {
+            $a->get('begins');
+            foreach ($drops as $key => $drop) {
+                $a->set($key, 'mine');
+                $drop();
+                self::assertSame('mine', $a->get($key), $key);
+                self::assertSame([$key => 'mine'], $a->getMultiple([$key]), $key);
+            }
+            $a->group('g')->set('flushed', 'mine');
+            $a->group('g')->flush();
+            self::assertNull($a->group('g')->get('flushed'));
+        });
+        self::assertSame('mine', $this->cache()->get('tag'));
+    }
+
+    // Seen to fail: add() and increment() that act at once, and are gone after the flush at the end.
+    public function testWhatActsAtOnceIsRefusedWhereAFlushInsideCoversIt(): void
+    {
+        $a = $this->cache();
+        $this->cache()->set('there', 1);
+        $a->group('g')->set('touched', 1);
+        $a->transaction(static function () use ($a): void {
+            self::assertTrue($a->add('before', 1));
+            $a->invalidateTags('t');
+            self::assertFalse($a->add('tagged', 1, null, ['t']));
+            self::assertTrue($a->add('not tagged', 1));
+            $a->group('g')->flush();
+            self::assertFalse($a->group('g')->add('k', 1));
+            self::assertFalse($a->group('g')->increment('n'));
+            self::assertFalse($a->group('g')->touch('touched', 60));
+            self::assertFalse($a->group('g')->replace('touched', 2));
+            self::assertTrue($a->group('g')->set('set', 1));
+            self::assertSame(2, $a->increment('there'));
+        });
+        $after = $this->cache();
+        self::assertSame([1, 1, 2], [$after->get('before'), $after->get('not tagged'), $after->get('there')]);
+        self::assertSame([null, null, 1], [$after->get('tagged'), $after->group('g')->get('n'), $after->group('g')->get('set')]);
+    }
+
     public function testWhatActsAtOnceAndIsRefusedLeavesWhatWasSetInside(): void
     {
         $a = $this->cache();

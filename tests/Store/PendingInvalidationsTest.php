@@ -240,7 +240,7 @@ final class PendingInvalidationsTest extends TestCase
         yield 'of an earlier release' => [static fn(): string => \str_pad(\pack('NN', 6, 0) . "LrdK\ne::m\n", self::SIZE, "\0")];
         yield 'zeros' => [static fn(string $bytes): string => \str_repeat("\0", \strlen($bytes))];
         yield 'a hole' => [static fn(string $bytes): string => \str_repeat("\0", 4096) . \substr($bytes, 4096)];
-        yield 'another generation' => [static fn(string $bytes): string => \substr_replace($bytes, 'x', 3, 1)];
+        yield 'another generation' => [static fn(string $bytes): string => \substr_replace($bytes, $bytes[3] ^ "\1", 3, 1)];
         yield 'a length overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, "\1", 17, 1)];
         yield 'a checksum overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, "\0\0\0\0", 20, 4)];
         yield 'a key overwritten' => [static fn(string $bytes): string => \substr_replace($bytes, "\0\0\0\0\0", 24, 5)];

@@ -371,7 +371,12 @@ final class SqliteStore implements ReadsPosition
         }
         if (ChangeCounter::isSettled($size)) {
             $this->size = $size;
-        } elseif (self::waits($keys, $waiting)) {
+
+            return $this->database();
+        }
+        // What moved it may be a flush.
+        $this->unflushed = '';
+        if (self::waits($keys, $waiting)) {
             // This request's own changes. Whoever is writing just now has perhaps not applied them yet.
             $this->commit([]);
         } elseif ($this->writing?->size !== $size) {

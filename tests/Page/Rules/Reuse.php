@@ -27,12 +27,12 @@ final class Reuse
             '4.2.1: max-age' => ['Cache-Control: max-age=60'],
             '4.2.1: s-maxage before max-age' => ['Cache-Control: max-age=0, s-maxage=60'],
             '4.2.1: max-age before Expires' => ['Cache-Control: max-age=60', 'Expires: ' . $date(-60)],
-            '4.2.1: Expires' => ['Expires: ' . $date(600)],
+            '4.2.1: Expires' => ['Expires: ' . $date(86_400)],
             '4.2.2: a tenth of the time since the last change' => ['Last-Modified: ' . $date(-86_400)],
             '4.2.3: an Age below the life' => ['Cache-Control: max-age=60', 'Age: 30'],
             '5.1: an Age that is none' => ['Cache-Control: max-age=60', 'Age: x'],
             '5.1: two Ages' => ['Cache-Control: max-age=60', 'Age: 0, 61'],
-            '4.2.3: a Date in the past below the life' => ['Cache-Control: max-age=600', 'Date: ' . $date(-60)],
+            '4.2.3: a Date in the past below the life' => ['Cache-Control: max-age=86400', 'Date: ' . $date(-60)],
         ];
         foreach ($fresh as $rule => $lines) {
             yield "9111 $rule is fresh" => [[new Step(lines: $lines, has: ['Cache-Status' => '~; stored(; ttl=\d+)?$~']), new Step(from: 1, has: ['Age' => '~^\d+$~', 'Cache-Status' => '~^Larder; hit; ttl=\d+$~'])]];
@@ -148,7 +148,7 @@ final class Reuse
             new Step(from: 2, ran: false),
         ]];
         yield '9111 4.3.2: a page without Last-Modified was changed at its Date' => [[
-            new Step(lines: ['Cache-Control: max-age=600', 'Date: ' . ($date = \gmdate('D, d M Y H:i:s', \time() - 60) . ' GMT')]),
+            new Step(lines: ['Cache-Control: max-age=86400', 'Date: ' . ($date = \gmdate('D, d M Y H:i:s', \time() - 60) . ' GMT')]),
             new Step(fields: ['If-Modified-Since' => $date], from: 0, ran: false, status: 304),
             new Step(fields: ['If-Modified-Since' => \gmdate('D, d M Y H:i:s', \time() - 120) . ' GMT'], from: 1),
         ]];
