@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 71ae1f5c17862a4874bc9db39b28b4448e222c57 */
+ * Stub hash: da44fc345e0dc036d19e2b785f27e753ea542634 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()

@@ -52,6 +52,9 @@ static inline uint64_t all_of(const seg *segment)
 	return (UNLIKELY(atomic_load_explicit(&h->ask_again, memory_order_relaxed) > 0) ? h->given_units : h->n_units) * SEG_UNIT;
 }
 
+/* In less than that half of all is too little for writers. */
+#define WITH_HALVES (64 * SEG_PAGE)
+
 /* From first to last; nothing if last is before first. */
 typedef struct {
 	uint64_t first, last;
@@ -608,7 +611,7 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 		uint64_t bytes = (f.fresh.last + 1 - f.fresh.first) * SEG_PAGE;
 		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
 		uint64_t all = all_of(segment);
-		bool is_shared = f.fresh.last < (segment->header->values + all / 2) / SEG_PAGE;
+		bool is_shared = all >= WITH_HALVES && f.fresh.last < (segment->header->values + all / 2) / SEG_PAGE;
 		if (!segment->ro || (!is_shared && atomic_load_explicit(pinned, memory_order_relaxed) + bytes > all / 8)) {
 			segment->passing = f.fresh.first;
 			segment->passing_last = f.fresh.last;
