@@ -1,7 +1,7 @@
 <?php
 
-// What a request costs Redis: connections, round trips and bytes, as Redis counts them; and what Redis keeps for a value. It
-// takes a few seconds, on a server of its own. Run it by: php -d apc.enable_cli=1 bench/far.php
+// What a request costs Redis: connections, round trips and bytes, as Redis counts them; what a call takes beside phpredis's
+// plain command; and what Redis keeps for a value. It takes half a minute, on a server of its own. Run it by: php -d apc.enable_cli=1 bench/far.php
 
 declare(strict_types=1);
 
@@ -72,6 +72,59 @@ foreach ($requests as $name => $request) {
     $request();
     vprintf("%-30s %12d %12d %14d %16d\n", [$name, ...$count($request)]);
 }
+
+// The time of a change: as the caller waits for it, beside phpredis's plain command on the same socket, in turn; and Redis's own.
+$redis = new Redis();
+$redis->connect($server->socket);
+$served = static function (int $calls) use ($server): float {
+    preg_match_all('/^cmdstat_(?!info|config)\w+:calls=\d+,usec=(\d+)/m', preg_replace('/^cmdstat_config\|resetstat.*$/m', '', $server->info('commandstats')) ?? '', $found);
+
+    return array_sum(array_map(intval(...), $found[1])) / $calls;
+};
+$rounds = 60;
+$calls = 200;
+$waited = $own = [];
+for ($round = 0; $round < $rounds; $round++) {
+    // Each round has keys of its own, so that nothing is overwritten, and caches that know none of them.
+    $names = array_map(static fn(int $i): string => "price-$round-$i", range(1, $calls));
+    $writes = Cache::open("redis://$server->socket?near=none");
+    $reads = Cache::open("redis://$server->socket?near=none");
+    $writes->get('key-1');
+    $sides = [
+        'set' => [static fn(string $name): bool => $writes->set($name, 'a short value', 3600), static fn(string $name): bool => $redis->setex("plain-$name", 3600, 'a short value')],
+        'get' => [static fn(string $name): mixed => $reads->get($name), static fn(string $name): mixed => $redis->get("plain-$name")],
+        'delete' => [static fn(string $name): bool => $writes->delete($name), static fn(string $name): int => $redis->del("plain-$name")],
+    ];
+    foreach ($sides as $call => [$ours, $plain]) {
+        $call === 'get' && $reads->refresh() === null && $reads->get('key-1');
+        foreach ($round % 2 === 0 ? [$ours, $plain] : [$plain, $ours] as $side) {
+            $server->command('CONFIG', 'RESETSTAT');
+            $begun = hrtime(true);
+            foreach ($names as $name) {
+                $side($name);
+            }
+            $waited[$call][$side === $ours ? 'Larder' : 'phpredis'][] = (hrtime(true) - $begun) / $calls / 1e3;
+            $own[$call][$side === $ours ? 'Larder' : 'phpredis'][] = $served($calls);
+        }
+    }
+    // A request's begin, on a connection that stays.
+    $server->command('CONFIG', 'RESETSTAT');
+    for ($i = 0; $i < 20; $i++) {
+        $reads->refresh();
+        $reads->get('key-1');
+    }
+    $own['OPEN'][] = $served(20);
+}
+$median = static function (array $times): float {
+    sort($times);
+
+    return $times[intdiv(count($times), 2)];
+};
+printf("\n%-8s %18s %18s %8s %22s %22s\n", 'a call', 'Larder, µs', 'phpredis, µs', 'ratio', 'of them Redis', 'of them Redis');
+foreach ($waited as $call => ['Larder' => $ours, 'phpredis' => $plain]) {
+    printf("%-8s %17.1f %17.1f %9.2f %21.1f %21.1f\n", $call, $median($ours), $median($plain), $median(array_map(static fn(float $one, float $other): float => $one / $other, $ours, $plain)), $median($own[$call]['Larder']), $median($own[$call]['phpredis']));
+}
+printf("a request that begins and reads one key takes Redis %.1f µs\n", $median($own['OPEN']));
 
 echo "\n";
 foreach ([10, 1_000, 10_000] as $length) {
