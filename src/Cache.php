@@ -187,7 +187,7 @@ final class Cache implements HitPath
 
     /**
      * Stores a value that was just computed after a miss: in the request tier and the near tier at once, in the truth
-     * tier at commit() or at the end of the request. Returns false and stores nothing if the key was changed meanwhile: by
+     * tier at writeFills() or at the end of the request. Returns false and stores nothing if the key was changed meanwhile: by
      * another request since this one first read it, or by this one since this fiber missed it.
      *
      * @param list<string> $tags
@@ -551,7 +551,7 @@ final class Cache implements HitPath
     }
 
     /**
-     * The same cache, seen by a request of its own: its view begins with its first read, and refresh(), commit() and
+     * The same cache, seen by a request of its own: its view begins with its first read, and refresh(), writeFills() and
      * transactions of one object do not concern the other. What one of them changes, the other learns as from a stranger.
      */
     public function apart(): self
@@ -823,15 +823,15 @@ final class Cache implements HitPath
     }
 
     /** Writes the fills that wait for the end of the request. */
-    public function commit(): void
+    public function writeFills(): void
     {
         if (($here = $this->here()) !== null) {
-            $here->commit();
+            $here->writeFills();
 
             return;
         }
         $held = Signals::hold();
-        $this->request->commit();
+        $this->request->writeFills();
     }
 
     /**

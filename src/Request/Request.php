@@ -321,7 +321,7 @@ final class Request
     }
 
     /** Writes the fills that wait. */
-    public function commit(): void
+    public function writeFills(): void
     {
         $this->noticeFork();
         $leases = $this->view->leases?->releaseAll() ?? [];
@@ -388,7 +388,7 @@ final class Request
             // The database rolls back a transaction that ends without COMMIT.
             $this->end(false);
         }
-        $this->commit();
+        $this->writeFills();
         $this->intents?->end();
         $this->truth->tidy();
         $this->ended = $this->truth->calls;

@@ -97,7 +97,7 @@ abstract class FaultCase extends TestCase
         self::assertFalse($cache->fill('filled', 'value'));
         self::assertSame('computed', $cache->remember('remembered', static fn(): string => 'computed'));
         $cache->intend('intended');
-        $cache->commit();
+        $cache->writeFills();
         $cache->stats();
         $cache->inspect('absent');
         self::assertSame([], \iterator_to_array((static fn() => yield from $cache->entries())()));
@@ -122,7 +122,7 @@ abstract class FaultCase extends TestCase
         self::assertTrue($cache->group("group $id")->set('k', $id));
         self::assertNull($cache->get("filled $id"));
         self::assertTrue($cache->fill("filled $id", $id));
-        $cache->commit();
+        $cache->writeFills();
         self::assertSame($id, $cache->remember("remembered $id", static fn(): string => $id));
         $other->refresh();
         self::assertSame($id, $other->get("set $id"));
