@@ -320,17 +320,20 @@ final class Request
         }
     }
 
-    /** Writes the fills that wait. */
-    public function writeFills(): void
+    /** Writes the fills that wait. Returns the worst verdict on one of them. */
+    public function writeFills(): Verdict
     {
         $this->noticeFork();
+        $verdict = Verdict::Store;
         $leases = $this->view->leases?->releaseAll() ?? [];
         if (($this->writes !== null && $this->writes->pending !== []) || $leases !== []) {
-            $this->fills()->commit($leases);
+            $verdict = $this->fills()->commit($leases);
         }
         foreach ($this->others ?? [] as $coroutine => $other) {
             Coroutine::hasEnded($coroutine) && $other->finish();
         }
+
+        return $verdict;
     }
 
     /** Begins a new request in the same process: the application holds nothing that it read before. */

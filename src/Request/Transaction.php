@@ -157,7 +157,7 @@ final class Transaction
                 $done = $this->deletes->delete([$key], $space) && $done;
             } else {
                 $verdict = $this->sets->set($key, $space, $entry);
-                $done = $verdict !== Verdict::Failed && $done;
+                $done = $verdict !== Verdict::Failed && $verdict !== Verdict::Refused && $done;
                 if (($verdict !== Verdict::Store && $verdict !== Verdict::Same) || isset($this->fills[$key])) {
                     // It is not what this request has: that was refused, or was computed inside after the set.
                     $this->drop($key, $space);
