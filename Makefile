@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: screenshots-wordpress help setup demo demo-failover test test-slow test-long test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
+.PHONY: packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -102,6 +102,12 @@ fix: setup ## fix the coding style
 
 build: setup ## make what a release has and a checkout works without: classes/, one file of classes for each door
 	@bin/classes
+
+packages: setup ## make the packages that are installed, each a git repository in build/packages/
+	@bin/split build/packages
+
+release: setup ## make a release of what is committed: archives in build/release/, and tags (VERSION=1.2.3; with DRY=1 no tags, and nothing else changes)
+	@bin/release $(if $(DRY),--dry-run) '$(VERSION)'
 
 stan: setup ## check the types with PHPStan at its highest level
 	vendor/bin/phpstan analyse --no-progress --memory-limit=1G

@@ -60,7 +60,7 @@ if ($isWordPress) {
         wp_cache_set($key, 'some value', $group, 3_600);
     }
 }
-$cache->commit();
+$cache->writeFills();
 if ($engine !== 'larder-request' && $engine !== 'larder-wordpress-request') {
     $cache = $open();
     $isWordPress && $GLOBALS['wp_object_cache'] = new ObjectCache($cache);
@@ -97,7 +97,7 @@ for ($i = 0; $i < $all; $i++) {
         exit(1);
     }
 }
-$cache->commit();
+$cache->writeFills();
 if ($near !== '' && $near !== 'none' && !isset($cache->stats(false)['near'])) {
     fwrite(STDERR, "$engine has no near tier $near\n");
     exit(1);

@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Queue;
 
-foreach ([__DIR__ . '/../vendor/autoload.php', __DIR__ . '/../../../autoload.php'] as $file) {
+foreach ([__DIR__ . '/../vendor/autoload.php', __DIR__ . '/../../autoload.php'] as $file) {
     if (\is_file($file)) {
         require $file;
         break;

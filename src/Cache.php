@@ -62,6 +62,9 @@ final class Cache implements HitPath
     /** The view's $news when learn() was last called. */
     private int $news;
 
+    /** On the last changing call; null: stored, or there was none. A request that changes nothing does not load the class. */
+    private ?Verdict $verdict = null;
+
     private readonly View $view;
 
     /** Whether it passes on each call: where there are coroutines that are no fibers, which get() does not notice. It has no copies then. */
@@ -112,7 +115,7 @@ final class Cache implements HitPath
     /**
      * Stores a value in every tier before it returns. If another request changed the key since this request first read
      * it, the table of conflicts decides (Request\ConflictTable). If the table drops both values, the key is invalidated
-     * and set() returns true.
+     * and set() returns true: lastOutcome() tells.
      *
      * @param null|int|\DateInterval $ttl  seconds; 0: no expiry; negative: already expired, so the key is deleted
      * @param list<string>           $tags
@@ -139,7 +142,7 @@ final class Cache implements HitPath
             $told = $transaction->change($name, $this->space, $entry);
             $this->copies->keepValue($key, $value, $entry);
 
-            return $told;
+            return $this->told($told);
         }
 
         $verdict = $sets->set($name, $this->space, $entry);
@@ -150,7 +153,7 @@ final class Cache implements HitPath
 
     /**
      * Stores the value if the key has none; atomic across processes and servers. Returns false also when the truth tier
-     * is down. A cache may forget, so this is no lock on which anything but speed depends: see Lock\Locks.
+     * is down: lastOutcome() tells. A cache may forget, so this is no lock on which anything but speed depends: see Lock\Locks.
      *
      * @param list<string> $tags
      *
@@ -162,12 +165,12 @@ final class Cache implements HitPath
         $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $entry = $this->entry($value, $ttl, $tags, $soft);
 
-        return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null && $ttl >= 0 ? $entry : null);
+        return $this->atomic($key, $value, static fn(?Entry $there): Entry|Verdict => $there !== null ? Verdict::Held : ($ttl < 0 ? Verdict::Kept : $entry));
     }
 
     /**
      * Stores the value if the key already has one; atomic across processes and servers. Returns false also when the
-     * truth tier is down.
+     * truth tier is down: lastOutcome() tells.
      *
      * @param list<string> $tags
      *
@@ -179,15 +182,15 @@ final class Cache implements HitPath
         $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
-            return $this->has($key) && $this->delete($key);
+            return $this->deleteIfThere($key);
         }
 
-        return $this->atomic($key, $value, static fn(?Entry $there): ?Entry => $there === null ? null : $entry);
+        return $this->atomic($key, $value, static fn(?Entry $there): Entry|Verdict => $there === null ? Verdict::Missing : $entry);
     }
 
     /**
      * Stores a value that was just computed after a miss: in the request tier and the near tier at once, in the truth
-     * tier at commit() or at the end of the request. Returns false and stores nothing if the key was changed meanwhile: by
+     * tier at writeFills() or at the end of the request. Returns false and stores nothing if the key was changed meanwhile: by
      * another request since this one first read it, or by this one since this fiber missed it.
      *
      * @param list<string> $tags
@@ -212,6 +215,7 @@ final class Cache implements HitPath
             return $this->fillIn($transaction, $key, $value, $ttl, $tags, $soft, $beginning[2]);
         }
         $entry = $this->entry($value, $ttl, $tags, $soft);
+        $this->verdict = null;
         if ($ttl < 0) {
             return true;
         }
@@ -221,6 +225,9 @@ final class Cache implements HitPath
             $this->copies->keepValue($key, $value, $entry);
         } else {
             $this->copies->drop($key);
+        }
+        if (!$filled) {
+            $this->verdict = $this->request->truth->down() ? Verdict::Failed : Verdict::Drop;
         }
 
         return $filled;
@@ -295,6 +302,7 @@ final class Cache implements HitPath
                 $computation = new Computation($ttl, $tags, $soft);
                 $value = $computation->run($compute);
                 $chosen = $computation->chosen();
+                $this->verdict = $chosen === null ? Verdict::Kept : Verdict::Held;
                 // Unless it has ended meanwhile: what it showed may never have been committed.
                 if ($chosen !== null && $this->request->transaction === $transaction) {
                     $this->fillIn($transaction, $key, $value, $chosen[0] === null ? $this->space->ttl : $this->seconds($chosen[0]), $chosen[1], $chosen[2], $moment);
@@ -317,7 +325,7 @@ final class Cache implements HitPath
         );
     }
 
-    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry} see Request\Remember::value() */
+    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} see Request\Remember::value() */
     private function computation(\Closure|callable $compute, Computation $computation): array
     {
         return [
@@ -326,6 +334,9 @@ final class Cache implements HitPath
                 $chosen = $computation->chosen();
 
                 return $chosen === null ? null : $this->entry($value, $chosen[0] === null ? $this->space->ttl : $this->seconds($chosen[0]), $chosen[1], $chosen[2]);
+            },
+            function (Verdict $verdict): void {
+                $this->verdict = $verdict;
             },
         ];
     }
@@ -472,7 +483,7 @@ final class Cache implements HitPath
         }
         $held = Signals::hold();
         if ($values === []) {
-            return true;
+            return $this->told(true);
         }
         $entries = $pinned = [];
         $history = $this->view->history;
@@ -492,6 +503,7 @@ final class Cache implements HitPath
             }
         }
         $done = $over === [] || $this->deleteMultiple($over);
+        $verdicts = $over === [] ? [] : [$this->verdict];
         if ($entries === []) {
             return $done;
         }
@@ -499,18 +511,22 @@ final class Cache implements HitPath
         if ($this->openTransaction() !== null) {
             foreach ($values as $key => $value) {
                 $done = $this->set((string) $key, $value, $ttls[$key] ?? $ttl, $tagsOf[$key] ?? $tags, $soft) && $done;
+                $verdicts[] = $this->verdict;
             }
+            $this->verdict = Verdict::worst(...$verdicts);
 
             return $done;
         }
-        $verdicts = $sets->setMany($entries, $this->space);
+        $of = $sets->setMany($entries, $this->space);
         foreach ($pinned as $name) {
             $history->unpin($name);
         }
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
-            $done = $this->done((string) $key, $name, $value, $entries[$name], $verdicts[$name]) && $done;
+            $done = $this->done((string) $key, $name, $value, $entries[$name], $of[$name]) && $done;
+            $verdicts[] = $this->verdict;
         }
+        $this->verdict = Verdict::worst(...$verdicts);
 
         return $done;
     }
@@ -526,7 +542,7 @@ final class Cache implements HitPath
     {
         $markers = $this->space->tags($tags);
 
-        return $markers === [] || $this->mark($markers);
+        return $markers === [] ? ($this->here() ?? $this)->told(true) : $this->mark($markers);
     }
 
     /**
@@ -551,7 +567,7 @@ final class Cache implements HitPath
     }
 
     /**
-     * The same cache, seen by a request of its own: its view begins with its first read, and refresh(), commit() and
+     * The same cache, seen by a request of its own: its view begins with its first read, and refresh(), writeFills() and
      * transactions of one object do not concern the other. What one of them changes, the other learns as from a stranger.
      */
     public function apart(): self
@@ -563,7 +579,8 @@ final class Cache implements HitPath
 
     /**
      * Announces that this request is about to change what these keys are computed from. Until this request sets or
-     * deletes them, or ends, nothing is stored under them and readers miss, so that they ask the database.
+     * deletes them, or ends, nothing is stored under them and readers miss, so that they ask the database. If the truth tier
+     * cannot take an intent (lastOutcome() is Down), the key is invalidated once it is back, and again when the intent ends.
      */
     public function intend(string ...$keys): void
     {
@@ -575,15 +592,13 @@ final class Cache implements HitPath
         $held = Signals::hold();
         $intents = $this->request->intents();
         $transaction = $this->openTransaction();
+        $told = true;
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $name = $this->space->key($key);
-            if ($transaction !== null) {
-                $transaction->intend($name, $this->space);
-            } else {
-                $intents->put($name, $this->space);
-            }
+            $told = ($transaction !== null ? $transaction->intend($name, $this->space) : $intents->put($name, $this->space)) && $told;
         }
+        $this->told($told);
     }
 
     /**
@@ -592,7 +607,8 @@ final class Cache implements HitPath
      * @param \Closure(mixed): mixed $change takes the old value and returns the new one, or null to keep the old one;
      *                                       called again if another process changed the value meanwhile
      *
-     * @return mixed the new value; null if the key has no value, $change kept the old one, or the truth tier is down
+     * @return mixed the new value; null: nothing was stored, and lastOutcome() tells why: the key has no value (Missing), $change
+     *               kept the old one (Kept), an intent stands (Held), or the truth tier is down (Down)
      *
      * @throws NotStorable|InvalidKey
      */
@@ -606,7 +622,7 @@ final class Cache implements HitPath
      *
      * @param int|\DateInterval $ttl seconds; 0: no expiry; negative: already expired, so the key is deleted
      *
-     * @return bool false: the key has no value, or the truth tier is down
+     * @return bool false: the key has no value, an intent stands, or the truth tier is down: lastOutcome() tells
      *
      * @throws InvalidKey|InvalidInterval
      */
@@ -617,12 +633,14 @@ final class Cache implements HitPath
         }
         $ttl = $this->seconds($ttl);
         if ($ttl < 0) {
-            return $this->has($key) && $this->delete($key);
+            return $this->deleteIfThere($key);
         }
         $held = Signals::hold();
         $truth = $this->request->truth;
-        $decide = static fn(?Entry $there): ?Entry => $there?->lasting($truth->now(), $ttl);
-        $isDone = $this->request->swaps()->atomic($this->space->key($key), $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide, false) !== null;
+        $decide = static fn(?Entry $there): Entry|Verdict => $there?->lasting($truth->now(), $ttl) ?? Verdict::Missing;
+        $entry = $this->request->swaps()->atomic($this->space->key($key), $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide, false);
+        $isDone = $entry instanceof Entry;
+        $this->verdict = $isDone ? null : $entry;
         // One of what a transaction has set stays with it.
         $isDone && $this->copies->drop($key);
 
@@ -758,7 +776,7 @@ final class Cache implements HitPath
             $isOpen = false;
         } catch (\Throwable $throwable) {
             $isOpen = false;
-            $this->request->end(false);
+            $this->told($this->request->end(false));
 
             throw $throwable;
         } finally {
@@ -766,7 +784,7 @@ final class Cache implements HitPath
             // @phpstan-ignore booleanAnd.leftAlwaysFalse (PHPStan knows of no such end)
             $isOpen && $this->request->end(false);
         }
-        $this->request->end(true);
+        $this->told($this->request->end(true));
 
         return $result;
     }
@@ -799,7 +817,7 @@ final class Cache implements HitPath
             return $here->commitTransaction();
         }
         $held = Signals::hold();
-        return $this->request->end(true);
+        return $this->told($this->request->end(true));
     }
 
     /** Call it after ROLLBACK, or when the database connection is lost. Returns false as commitTransaction() does. */
@@ -809,7 +827,7 @@ final class Cache implements HitPath
             return $here->rollBack();
         }
         $held = Signals::hold();
-        return $this->request->end(false);
+        return $this->told($this->request->end(false));
     }
 
     /** Call it after ROLLBACK TO a savepoint. Drops what was set or filled in the transaction so far; the transaction goes on. */
@@ -824,16 +842,41 @@ final class Cache implements HitPath
         $this->request->rollBackTo();
     }
 
-    /** Writes the fills that wait for the end of the request. */
-    public function commit(): void
+    /**
+     * Writes the fills that wait for the end of the request: those of this cache and of all its groups, in one transaction or round
+     * trip. lastOutcome() is Stored then if all of them were stored, and else tells of the one that went worst.
+     */
+    public function writeFills(): void
     {
         if (($here = $this->here()) !== null) {
-            $here->commit();
+            $here->writeFills();
 
             return;
         }
         $held = Signals::hold();
-        $this->request->commit();
+        $this->verdict = $this->request->writeFills();
+    }
+
+    /**
+     * What became of the last changing call of this object, as the calling fiber sees it: set(), add(), replace(), fill(), delete(),
+     * flush(), increment(), decrement(), setMultiple(), deleteMultiple(), invalidateTags(), intend(), update(), touch(),
+     * writeFills(), the end of a transaction, and a remember() that computed. Stored if there was none. Reading changes nothing.
+     *
+     * Each group() is an object of its own with an outcome of its own. After the end of a transaction it says whether everything
+     * could be recorded; what the table of conflicts made of each value set inside, stats() counts.
+     */
+    public function lastOutcome(): Outcome
+    {
+        return match (($this->here() ?? $this)->verdict) {
+            null, Verdict::Store, Verdict::Same => Outcome::Stored,
+            Verdict::Bounded => Outcome::Bounded,
+            Verdict::Kept => Outcome::Kept,
+            Verdict::Missing => Outcome::Missing,
+            Verdict::Held => Outcome::Held,
+            Verdict::Drop => Outcome::Dropped,
+            Verdict::Refused => Outcome::NotStorable,
+            Verdict::Failed => Outcome::Down,
+        };
     }
 
     /**
@@ -1044,7 +1087,7 @@ final class Cache implements HitPath
         $held = Signals::hold();
         $marks = $this->request->marks();
 
-        return $this->openTransaction()?->mark($markers, $this->space) ?? $marks->mark($markers);
+        return $this->told($this->openTransaction()?->mark($markers, $this->space) ?? $marks->mark($markers));
     }
 
     /** @param iterable<string|int> $keys */
@@ -1071,7 +1114,7 @@ final class Cache implements HitPath
             $this->copies->drop((string) $key);
         }
         if ($names === [] || $transaction !== null) {
-            return $done;
+            return $this->told($done);
         }
         $names = \array_values($names);
         $count = 0;
@@ -1080,6 +1123,33 @@ final class Cache implements HitPath
         foreach ($done ? $names : [] as $name) {
             $this->request->ended($name);
         }
+
+        return $this->told($done);
+    }
+
+    /** Removes a value whose time is over, if it is there. */
+    private function deleteIfThere(string $key): bool
+    {
+        if ($this->has($key)) {
+            return $this->delete($key);
+        }
+
+        return $this->refuse($this->request->truth->down() ? Verdict::Failed : Verdict::Missing);
+    }
+
+    /** Notes why a call that may not have been passed on to its fiber's object yet is not made. */
+    private function refuse(Verdict $verdict): bool
+    {
+        $here = $this->here() ?? $this;
+        $here->verdict = $verdict;
+
+        return false;
+    }
+
+    /** Notes and returns whether the truth tier could record a change. */
+    private function told(bool $done): bool
+    {
+        $this->verdict = $done ? null : Verdict::Failed;
 
         return $done;
     }
@@ -1094,7 +1164,14 @@ final class Cache implements HitPath
     {
         $this->granted < 1 || $this->revoke();
         $soft = $soft === null ? $this->space->soft : $this->seconds($soft);
-        $entry = Entry::make($this->request->codec->encode($value), $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
+        try {
+            $payload = $this->request->codec->encode($value);
+        } catch (NotStorable $refused) {
+            $this->refuse(Verdict::Refused);
+
+            throw $refused;
+        }
+        $entry = Entry::make($payload, $this->request->truth->now(), $ttl, $soft, $tags === [] ? [] : $this->space->tags($tags));
         if (\is_array($value)) {
             $entry->given = $value;
         }
@@ -1112,11 +1189,13 @@ final class Cache implements HitPath
         } else {
             $this->copies->drop($key);
         }
-        if ($verdict !== Verdict::Failed) {
+        $this->verdict = $verdict;
+        $isDone = $verdict !== Verdict::Failed && $verdict !== Verdict::Refused;
+        if ($isDone) {
             $this->request->ended($name);
         }
 
-        return $verdict !== Verdict::Failed;
+        return $isDone;
     }
 
     /**
@@ -1126,10 +1205,12 @@ final class Cache implements HitPath
     private function fillIn(Transaction $transaction, string $key, mixed $value, int $ttl, array $tags, int|\DateInterval|null $soft, int $moment): bool
     {
         $entry = $this->entry($value, $ttl, $tags, $soft);
+        $this->verdict = null;
         if ($ttl < 0) {
             return true;
         }
         $filled = $transaction->fill($this->space->key($key), $this->space, $entry, $moment);
+        $this->verdict = $filled ? null : Verdict::Drop;
         if ($filled) {
             $this->copies->keepValue($key, $value, $entry);
         }
@@ -1137,7 +1218,7 @@ final class Cache implements HitPath
         return $filled;
     }
 
-    /** @param \Closure(?Entry): ?Entry $decide */
+    /** @param \Closure(?Entry): (Entry|Verdict) $decide */
     private function atomic(string $key, mixed $value, \Closure $decide): bool
     {
         if (($here = $this->here()) !== null) {
@@ -1166,12 +1247,12 @@ final class Cache implements HitPath
             }
 
             return $up ? $from + $by : $from - $by;
-        }, $ttl);
+        }, $ttl, Verdict::Refused);
 
         return $count ?? false;
     }
 
-    /** @param \Closure(?Entry): ?Entry $decide */
+    /** @param \Closure(?Entry): (Entry|Verdict) $decide */
     private function swap(string $key, \Closure $decide): ?Entry
     {
         $swaps = $this->request->swaps();
@@ -1179,29 +1260,42 @@ final class Cache implements HitPath
         // What a transaction has set stays with it, if nothing comes of this.
         $this->request->transaction?->holds($name) || $this->copies->drop($key);
 
-        return $swaps->atomic($name, $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide);
+        try {
+            $entry = $swaps->atomic($name, $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide);
+        } catch (NotStorable $refused) {
+            $this->verdict = Verdict::Refused;
+
+            throw $refused;
+        }
+        $this->verdict = $entry instanceof Verdict ? $entry : null;
+
+        return $entry instanceof Entry ? $entry : null;
     }
 
-    /** @param \Closure(?Entry, mixed): mixed $next takes the entry and its value, returns the new value, or null to keep the old one */
-    private function change(string $key, \Closure $next, int $ttl = 0): mixed
+    /**
+     * @param \Closure(?Entry, mixed): mixed $next takes the entry and its value, returns the new value, or null to keep the old one
+     * @param Verdict                        $kept the verdict if it keeps the old one
+     */
+    private function change(string $key, \Closure $next, int $ttl = 0, Verdict $kept = Verdict::Kept): mixed
     {
         if (($here = $this->here()) !== null) {
-            return $here->change($key, $next, $ttl);
+            return $here->change($key, $next, $ttl, $kept);
         }
         $held = Signals::hold();
         $codec = $this->request->codec;
         $truth = $this->request->truth;
         $value = null;
         $soft = $this->space->soft;
-        $decide = static function (?Entry $there) use ($codec, $truth, $next, $ttl, $soft, &$value): ?Entry {
+        $decide = static function (?Entry $there) use ($codec, $truth, $next, $ttl, $soft, $kept, &$value): Entry|Verdict {
             $value = null;
             try {
                 $value = $next($there, $there === null ? null : $codec->decode($there->payload));
             } catch (Undecodable) {
                 // A value that cannot be decoded cannot be changed.
+                return Verdict::Refused;
             }
             if ($value === null) {
-                return null;
+                return $there === null && $kept === Verdict::Kept ? Verdict::Missing : $kept;
             }
             $payload = $codec->encode($value);
 

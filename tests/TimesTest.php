@@ -55,13 +55,13 @@ final class TimesTest extends TestCase
         foreach ([[90, 90.0], [new \DateInterval('PT90S'), 90.0], [$fraction, 1.0], [null, null], [0, null], [new \DateInterval('PT0S'), null]] as [$ttl, $expected]) {
             $this->setUp();
             self::assertNotFalse($call($this->cache, $ttl));
-            $this->cache->commit();
+            $this->cache->writeFills();
             self::assertLives($expected, $this->store->cache(), $key);
         }
         foreach ([-1, $earlier] as $ttl) {
             $this->setUp();
             $call($this->cache, $ttl);
-            $this->cache->commit();
+            $this->cache->writeFills();
             self::assertFalse($this->store->cache()->has($key));
         }
     }
@@ -78,7 +78,7 @@ final class TimesTest extends TestCase
         } catch (InvalidInterval $invalid) {
             self::assertStringContainsString('10,000 years', $invalid->getMessage());
         }
-        $this->cache->commit();
+        $this->cache->writeFills();
         self::assertSame($key === 'k' ? null : 'old', $this->store->cache()->get($key));
         self::assertTrue($this->cache->set('k', 'works on'));
         self::assertSame([], \preg_grep('/^l/', \array_keys(\iterator_to_array($this->store->each()))), 'no lease is left');
@@ -92,18 +92,18 @@ final class TimesTest extends TestCase
         foreach ([[null, 90.0], [30, 30.0], [0, null]] as [$ttl, $expected]) {
             $this->setUp();
             self::assertNotFalse($call($group($this->cache), $ttl));
-            $this->cache->commit();
+            $this->cache->writeFills();
             self::assertLives($expected, $this->store->cache()->group('g'), $key);
         }
         $this->setUp();
         $call($this->cache->group('g', ttl: -1), null);
-        $this->cache->commit();
+        $this->cache->writeFills();
         self::assertFalse($this->store->cache()->group('g')->has($key), 'A negative one has expired.');
         // It is the object's, and not the group's in the store.
         $this->setUp();
         $group($this->cache);
         $call($this->cache->group('g'), null);
-        $this->cache->commit();
+        $this->cache->writeFills();
         self::assertLives(null, $this->store->cache()->group('g'), $key);
     }
 
@@ -149,7 +149,7 @@ final class TimesTest extends TestCase
             $cache = $this->store->cache();
             $open = static fn(Cache $cache): Cache => $cache->group('g', soft: $isGroups ? 10 : null);
             $call($open($cache), $soft);
-            $cache->commit();
+            $cache->writeFills();
             $this->store->ahead = 9_000;
             self::assertSame('v', $this->store->cache()->group('g')->remember('k', static fn(): string => 'too soon'));
             $this->store->ahead = 11_000;

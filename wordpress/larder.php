@@ -3,7 +3,7 @@
 /**
  * Plugin Name: Larder
  * Description: A persistent object cache that needs nothing but PHP: fast, shared by web and command line, and never stale. One line more stores whole pages. With Redis, Valkey or Memcached where there are several servers.
- * Version: 1.0.0
+ * Version: 0.1.0
  * Requires at least: 6.1
  * Requires PHP: 8.2
  * Network: true

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\CacheTests;
 
+use Larder\Lab\Installation;
 use Larder\Lab\Service\Account;
 use Larder\Lab\Service\Directory;
 use Larder\Lab\Service\NginxServer;
@@ -121,7 +122,7 @@ final class Rig
     /** @param array<string, mixed> $options */
     private static function script(bool $cached, string $dsn, array $options, string $origin): string
     {
-        $autoload = \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true);
+        $autoload = \var_export(Installation::packages() . '/autoload.php', true);
         $start = $cached
             ? \sprintf('(new Larder\Page\PageCache(Larder\Cache::open(%s), %s))->start();', \var_export($dsn, true), \var_export($options, true))
             : '';

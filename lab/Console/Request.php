@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Console;
 
+use Larder\Lab\Installation;
 use Larder\Lab\Plan\Scenario;
 use Larder\Lab\Plan\Scope;
 use Larder\Lab\Run\Plan;
@@ -102,7 +103,7 @@ final readonly class Request
     {
         // ext/with brings the extension into every PHP, those of php-fpm too; the one that LARDER_MODULE names the laboratory loads itself.
         $words = match (true) {
-            !\is_file(\dirname(__DIR__, 2) . '/vendor/autoload.php') => ['vendor/bin/larder'],
+            !Installation::isCheckout() => ['vendor/bin/larder'],
             \getenv('LARDER_EXT') === '0' => ['LARDER_EXT=0', 'ext/with', 'bin/larder'],
             (\getenv('LARDER_MODULE') ?: '') !== '' => ['LARDER_MODULE=' . self::quoted((string) \realpath((string) \getenv('LARDER_MODULE'))), 'bin/larder'],
             default => ['ext/with', 'bin/larder'],

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Instructions;
 
+use Larder\Lab\Installation;
 use Larder\Lab\Plan\Side;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Plan\TableTask;
@@ -37,7 +38,7 @@ final readonly class InstructionsTask extends TableTask
         $subject = $side->subject;
         if ($side->cell->operation === 'page') {
             $home = $context->services->directory()->sub('instructions');
-            \file_put_contents($home->file('load.php'), Loader::program(\dirname(__DIR__, 2) . '/src'));
+            \file_put_contents($home->file('load.php'), Loader::program(Installation::library() . '/src'));
             $code = $subject->engine === 'empty' ? '' : \sprintf(
                 'require %s; echo Larder\Cache::open(%s)->remember("key", static fn() => %s);',
                 \var_export($home->file('load.php'), true),

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Plan;
 
+use Larder\Lab\Installation;
+
 /** Something a subject cannot be measured without, and what to type where it is missing. */
 final readonly class Need
 {
@@ -54,6 +56,12 @@ final readonly class Need
     public static function library(string $class, string $package): self
     {
         return new self($package, \class_exists($class), "composer require --dev $package");
+    }
+
+    /** What the package larder/lab does not have. */
+    public static function checkout(): self
+    {
+        return new self('a checkout of Larder', Installation::isCheckout(), 'bin/larder bench in a checkout of Larder, after make setup');
     }
 
     /** Anything else. */

@@ -10,7 +10,7 @@ use Larder\Lab\Run\Report;
 use Larder\Lab\Run\Result;
 
 /**
- * A report as JSON, with every sample: what JsonReader reads and docs/bench.schema.json describes.
+ * A report as JSON, with every sample: what JsonReader reads and lab/bench.schema.json describes.
  *
  * This folder makes every form of a report from one Run\Report: JSON here, tables (Tables) for the terminal, Markdown
  * and the page, pictures (Svg). Nothing here measures, and the mathematics is in Statistics/.

@@ -13,7 +13,7 @@ use Opis\JsonSchema\Errors\ErrorFormatter;
 use Opis\JsonSchema\Validator;
 
 /**
- * Reads again what Json has written: the schema says what it is made of (docs/bench.schema.json), and the statistics are
+ * Reads again what Json has written: the schema says what it is made of (bench.schema.json), and the statistics are
  * computed anew from the samples.
  *
  * @phpstan-type ResultData array{id: string, scenario: string, subject: string, engine: string, connection: string, serializer: string, compressor: string, payload: string, operation: string, concurrency: int<1, max>, unit: string, placement: string, request: int<1, max>, per_second: int|float|null, rounds: non-empty-list<int<1, max>>, samples: non-empty-list<int|float>, n: int, p95: int|float|null}
@@ -22,7 +22,7 @@ use Opis\JsonSchema\Validator;
  */
 final class JsonReader
 {
-    private const SCHEMA = __DIR__ . '/../../docs/bench.schema.json';
+    private const SCHEMA = __DIR__ . '/../bench.schema.json';
 
     private const MAKE = 'Make one with: bin/larder bench --json=FILE';
 

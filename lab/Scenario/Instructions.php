@@ -65,7 +65,7 @@ final readonly class Instructions extends Scenario
                 $connection,
                 'none',
                 'none',
-                [Count::need(), Need::sqlite(), ...isset($needs[$engine]) ? [$needs[$engine]] : [], ...$service === null ? [] : [Need::redisServer()]],
+                [Need::checkout(), Count::need(), Need::sqlite(), ...isset($needs[$engine]) ? [$needs[$engine]] : [], ...$service === null ? [] : [Need::redisServer()]],
                 InstructionsTask::class,
                 ['dsn' => $dsn, 'near' => $near, 'tier' => $tier],
                 $service,

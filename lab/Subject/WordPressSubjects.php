@@ -144,7 +144,7 @@ final class WordPressSubjects
     {
         [$engine, $connection] = \explode(':', $name);
 
-        return new Subject($name, $engine, $connection, 'none', 'none', [...self::site(), ...$needs], Site::class, $parameters, $service, $ini);
+        return new Subject($name, $engine, $connection, 'none', 'none', [Need::checkout(), ...self::site(), ...$needs], Site::class, $parameters, $service, $ini);
     }
 
     /** @return list<Need> of every site */

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Web;
 
 use Larder\Counter;
+use Larder\Lab\Installation;
 use Larder\Lab\Plan\Subject;
 use Larder\Queue\Queue;
 
@@ -69,7 +70,7 @@ final class Endpoint
         };
 
         return [
-            'load.php' => Loader::program(\dirname(__DIR__, 2) . '/src'),
+            'load.php' => Loader::program(Installation::library() . '/src'),
             'index.php' => "<?php $begin echo (int) ($do);",
             'held.php' => "<?php $begin echo $held;",
             'clear.php' => $clear === '' ? '<?php ' : "<?php $begin $clear;",

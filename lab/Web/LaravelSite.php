@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Web;
 
 use Larder\Bridge\Laravel\LarderServiceProvider;
+use Larder\Lab\Installation;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Service\Directory;
 
@@ -71,7 +72,7 @@ final class LaravelSite
         $framework = (string) Loader::package('laravel/framework');
         \file_put_contents($root->file('config/database.php'), \strtr(self::CONFIGURATION, ['{framework}' => \var_export("$framework/config/database.php", true)]));
         // As composer.json of a new application asks Composer for it.
-        \file_put_contents($root->file('map.php'), '<?php return ' . Loader::map(\dirname(__DIR__, 2) . '/src', \dirname($framework, 2)) . ';');
+        \file_put_contents($root->file('map.php'), '<?php return ' . Loader::map(Installation::library() . '/src', \dirname($framework, 2)) . ';');
         $environment = '';
         foreach (['APP_ENV' => 'production', 'APP_KEY' => 'base64:' . \base64_encode(\str_repeat('k', 32)), 'LOG_CHANNEL' => 'single', 'CACHE_STORE' => (string) $subject->parameters['store'], 'DB_CONNECTION' => 'sqlite', 'DB_DATABASE' => $database, 'REDIS_CLIENT' => 'phpredis', 'REDIS_HOST' => (string) ($address['socket'] ?? ''), 'REDIS_PORT' => '0', 'LARDER_DSN' => $dsn] as $name => $value) {
             $environment .= "\$_SERVER['$name'] = " . \var_export($value, true) . "; ";

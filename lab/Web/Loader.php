@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Web;
 
 use Composer\Autoload\ClassLoader;
+use Larder\Lab\Installation;
 
 /** What `composer install --no-dev --optimize-autoloader` makes: Composer's loader with a map of all classes. */
 final class Loader
@@ -65,8 +66,7 @@ final class Loader
     /** Where Composer has put it, for Larder or for `make frameworks`; null: nowhere. */
     public static function package(string $path): ?string
     {
-        $root = \dirname(__DIR__, 2);
-        foreach (["$root/vendor/$path", $root . self::FRAMEWORKS . "/$path"] as $directory) {
+        foreach ([Installation::packages() . "/$path", \dirname(__DIR__, 2) . self::FRAMEWORKS . "/$path"] as $directory) {
             if (\is_dir($directory)) {
                 return $directory;
             }

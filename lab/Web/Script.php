@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Web;
 
+use Larder\Lab\Installation;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Service\Directory;
 
@@ -20,8 +21,8 @@ final class Script
     public static function write(Directory $root, Subject $subject, string $dsn, array $address): void
     {
         $put = static fn(string $name, string $content): int|false => \file_put_contents($root->file($name), $content);
-        $library = \dirname(__DIR__, 2);
-        $require = 'require ' . \var_export("$library/vendor/autoload.php", true) . ';';
+        $library = Installation::library();
+        $require = 'require ' . \var_export(Installation::packages() . '/autoload.php', true) . ';';
         $application = '\\' . Application::class . '::run();';
         $value = \var_export(self::VALUE, true);
         $socket = \var_export((string) ($address['socket'] ?? ''), true);

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Web;
 
+use Larder\Lab\Installation;
 use Larder\Lab\Plan\Subject;
 use Larder\Lab\Run\Context;
 use Larder\Lab\Service\Account;
@@ -143,7 +144,7 @@ final class Stand
     /** The configuration that an owner prints. */
     private static function printed(string $server, Directory $root): string
     {
-        $command = Command::run([\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'page:config', $server, "--root=$root->path", "--static=$root->path-pages", '--options={}', '--dsn=memory://']);
+        $command = Command::run([\PHP_BINARY, Installation::library() . '/bin/larder', 'page:config', $server, "--root=$root->path", "--static=$root->path-pages", '--options={}', '--dsn=memory://']);
 
         return $command->succeeded ? $command->output : throw new ServiceFailure("bin/larder page:config fails: $command->errors$command->output");
     }

@@ -25,7 +25,7 @@ final class Extension
     public static function advice(string $extension): string
     {
         if ($extension === 'larder') {
-            return 'To install it, type "make ext" where Larder is and load ext/modules/larder.so in php.ini; then restart php-fpm.';
+            return 'To install it, type "pie install larder/ext:' . SegmentPlace::SERIES . '*" (in a checkout of Larder "make ext", and load ext/modules/larder.so in php.ini); then restart php-fpm.';
         }
         [, $debian, $pecl] = self::KNOWN[$extension] ?? ['', '', $extension];
         $ways = [];

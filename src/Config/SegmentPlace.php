@@ -29,13 +29,16 @@ final class SegmentPlace
     /** SegmentException's code: only the limits of this machine are the reason. */
     private const NO_ROOM = 2;
 
+    /** What the extension's version begins with: within a series neither changes what it expects of the other. bin/release writes it. */
+    public const SERIES = '0.1.';
+
     private const LEAST = 1_048_576;
 
-    /** Whether the extension is loaded, in a version that has what the near tier needs. */
+    /** Whether the extension is loaded, in a version of this library's series. Of another one nothing is used. */
     public static function isUsable(): bool
     {
-        // @phpstan-ignore function.alreadyNarrowedType (an older one may be loaded than the stub describes)
-        return \extension_loaded('larder') && \method_exists(Segment::class, 'fill');
+        // Not phpversion(), which some hosts disable.
+        return \extension_loaded('larder') && \str_starts_with((string) (new \ReflectionExtension('larder'))->getVersion(), self::SERIES);
     }
 
     /** The segment's file: all caches of a user share one, unless the DSN or php.ini names another. */

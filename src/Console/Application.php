@@ -4,14 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Console;
 
-use Composer\InstalledVersions;
 use Larder\Codec\NotStorable;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\Version;
 use Larder\Lab\Console\BenchCommand;
 use Larder\Lab\Console\CompareCommand;
 use Larder\Request\InvalidKey;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Application as Symfony;
+use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\CommandLoader\FactoryCommandLoader;
 use Symfony\Component\Console\Exception\ExceptionInterface;
 use Symfony\Component\Console\Formatter\OutputFormatter;
@@ -37,7 +38,7 @@ final class Application extends Symfony
 
     public function __construct()
     {
-        parent::__construct('Larder', self::installed());
+        parent::__construct('Larder', Version::CURRENT);
         $this->setCommandLoader(new FactoryCommandLoader([
             'doctor' => static fn(): DoctorCommand => new DoctorCommand(),
             'get' => static fn(): GetCommand => new GetCommand(),
@@ -61,8 +62,8 @@ final class Application extends Symfony
             'queue:purge' => static fn(): QueuePurgeCommand => new QueuePurgeCommand(),
             'queue:pause' => static fn(): QueuePauseCommand => new QueuePauseCommand(),
             'queue:resume' => static fn(): QueueResumeCommand => new QueueResumeCommand(),
-            'bench' => static fn(): BenchCommand => new BenchCommand(),
-            'bench:compare' => static fn(): CompareCommand => new CompareCommand(),
+            'bench' => static fn(): Command => \class_exists(BenchCommand::class) ? new BenchCommand() : new LaboratoryCommand('bench'),
+            'bench:compare' => static fn(): Command => \class_exists(CompareCommand::class) ? new CompareCommand() : new LaboratoryCommand('bench:compare'),
         ]));
     }
 
@@ -99,14 +100,5 @@ final class Application extends Symfony
         }
 
         return parent::run($input, $output);
-    }
-
-    private static function installed(): string
-    {
-        if (\class_exists(InstalledVersions::class) && InstalledVersions::isInstalled('larder/larder')) {
-            return InstalledVersions::getPrettyVersion('larder/larder') ?? 'UNKNOWN';
-        }
-
-        return 'UNKNOWN';
     }
 }

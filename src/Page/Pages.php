@@ -220,7 +220,7 @@ final class Pages
                 $done = $this->own()->set("p$key", ['vary' => \array_slice([$vary, ...$lists], 0, self::LISTS)], PageNotes::KEPT);
             }
         }
-        $this->own()->commit();
+        $this->own()->writeFills();
         $there = $this->own()->getMultiple(["p$name", "s$name"]);
 
         // Only now have the fills been judged and written: what was refused is gone from this request too.

@@ -6,6 +6,7 @@ namespace Larder\Request;
 
 use Larder\Codec\Entry;
 use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 
 /** Stores values that were just computed: at the end of the request, or at once together with the release of their lease. */
 final class Fills
@@ -26,7 +27,7 @@ final class Fills
     ) {}
 
     /**
-     * Keeps a value just computed for commit().
+     * Keeps a value just computed until commit().
      *
      * @param array{int, int, int} $beginning see History::beginning()
      *
@@ -70,11 +71,11 @@ final class Fills
      * @param int $reference position at which the computation began
      * @param int $moment    the same by History::watch()
      */
-    public function fillNow(string $key, Space $space, Entry $entry, ?Change $release, int $reference, int $moment): bool
+    public function fillNow(string $key, Space $space, Entry $entry, ?Change $release, int $reference, int $moment): Verdict
     {
         unset($this->writes->pending[$key]);
 
-        return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]) === 1;
+        return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]);
     }
 
     /**
@@ -82,25 +83,29 @@ final class Fills
      *
      * @param list<Change> $also written in the same one, after the values (released leases)
      * @param ?string      $key  only this key's
+     *
+     * @return Verdict on all of them: the worst
      */
-    public function commit(array $also = [], ?string $key = null): void
+    public function commit(array $also = [], ?string $key = null): Verdict
     {
         $pending = $key === null ? $this->writes->pending : [$key => $this->writes->pending[$key]];
         $this->writes->pending = \array_diff_key($this->writes->pending, $pending);
         if ($this->writes->pending === []) {
             $this->bytes = 0;
         }
-        $this->commitFills($pending, $also);
+
+        return $this->commitFills($pending, $also);
     }
 
     /**
      * @param array<string, array{Space, Entry, int, int}> $fills as $pending
      * @param list<Change>                                 $also
      *
-     * @return int how many were stored
+     * @return Verdict on all of them: the worst
      */
-    private function commitFills(array $fills, array $also): int
+    private function commitFills(array $fills, array $also): Verdict
     {
+        $verdict = Verdict::Store;
         $changes = $keys = [];
         $history = $this->view->history;
         foreach ($fills as $key => [$space, $entry, $reference, $moment]) {
@@ -109,6 +114,7 @@ final class Fills
             $epoch = $history->epoch;
             $this->view->precede($space, $entry);
             if (!$this->unchanged($key, $space, $entry, $reference, $moment)) {
+                $verdict = Verdict::worst($verdict, $this->truth->down() ? Verdict::Failed : Verdict::Drop);
                 $this->notFilled($key, $space);
                 continue;
             }
@@ -134,6 +140,11 @@ final class Fills
             [$space, $entry, , $moment] = $fills[$key];
             $outcome = $outcomes[$i] ?? null;
             if ($outcome === null || !$outcome->done) {
+                $verdict = Verdict::worst($verdict, match ($outcome?->kind) {
+                    null => Verdict::Failed,
+                    ChangeResult::REFUSED => Verdict::Refused,
+                    default => Verdict::Drop,
+                });
                 $this->notFilled($key, $space);
                 continue;
             }
@@ -141,6 +152,7 @@ final class Fills
             if (!$isSame && $history->hasChanged($key, $space, $entry, $moment)) {
                 $this->deletes->delete([$key], $space);
                 $this->writes->refused++;
+                $verdict = Verdict::worst($verdict, Verdict::Drop);
             } else {
                 $stored[] = $key;
             }
@@ -149,7 +161,7 @@ final class Fills
             $history->change($key);
         }
 
-        return \count($stored);
+        return $verdict;
     }
 
     /** Whether this request knows of no change, by another after that position or by itself after that moment, that would refuse this fill. */

@@ -37,9 +37,10 @@ final class Remember
     ) {}
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin called where the key is computed, with whether an old value is there. Gives what
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin called where the key is computed, with whether an old value is there. Gives what
      *                                                                           computes the value, and what makes an entry of
-     *                                                                           it: null is not stored; throws Codec\NotStorable.
+     *                                                                           it: null is not stored; throws Codec\NotStorable;
+     *                                                                           and what is told what became of that.
      *                                                                           The first lets signals in while it does
      * @param int                                                           $own   position at which this request changed the key: older near copies do not count
      */
@@ -93,7 +94,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin
      * @param ?bool                                                         $taken false: another process holds the lease
      */
     private function await(string $name, string $key, Space $space, Copies $copies, \Closure $begin, ?bool $taken): mixed
@@ -158,7 +159,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin
      * @param bool                                                          $release this call took the lease, and releases it together with the value
      * @param ?Snapshot                                                     $missed  a read that missed the key, if nobody has changed the key between it and the lease
      */
@@ -192,7 +193,7 @@ final class Remember
         $release && $this->leases->computes($name);
         $open = $view->transactions->count;
         $moment = $view->history->watch();
-        [$compute, $wrap] = $begin($renews);
+        [$compute, $wrap, $tell] = $begin($renews);
         $entry = null;
         try {
             $value = $compute();
@@ -205,16 +206,20 @@ final class Remember
         }
         if ($entry === null || Fork::pid() !== $process) {
             // A child that was forked in the computation: its parent holds the lease, and stores its own value.
+            $tell(Verdict::Kept);
+
             return $value;
         }
         if (\max($open, $view->transactions->count) > 0 && !$space->cacheOnly) {
             // Meanwhile a database transaction was open: the value may come from rows that are never committed.
             $release && $this->leases->giveBack($name);
+            $tell(Verdict::Held);
 
             return $value;
         }
-        if ($this->fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment)
-            || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
+        $verdict = $this->fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment);
+        $tell($verdict);
+        if ($verdict === Verdict::Store || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }
 

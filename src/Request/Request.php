@@ -325,17 +325,22 @@ final class Request
      * Writes the fills that wait.
      *
      * @param bool $ends the request ends: what it is computing is not waited for any longer
+     *
+     * @return Verdict the worst on one of them
      */
-    public function commit(bool $ends = false): void
+    public function writeFills(bool $ends = false): Verdict
     {
         $this->noticeFork();
+        $verdict = Verdict::Store;
         $leases = $this->view->leases?->releaseAll($ends) ?? [];
         if (($this->writes !== null && $this->writes->pending !== []) || $leases !== []) {
-            $this->fills()->commit($leases);
+            $verdict = $this->fills()->commit($leases);
         }
         foreach ($this->others ?? [] as $coroutine => $other) {
             Coroutine::hasEnded($coroutine) && $other->finish();
         }
+
+        return $verdict;
     }
 
     /** Begins a new request in the same process: the application holds nothing that it read before. */
@@ -393,7 +398,7 @@ final class Request
             // The database rolls back a transaction that ends without COMMIT.
             $this->end(false);
         }
-        $this->commit(true);
+        $this->writeFills(true);
         $this->intents?->end();
         $this->truth->tidy();
         $this->ended = $this->truth->calls;

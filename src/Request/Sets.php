@@ -239,7 +239,9 @@ final class Sets
             if ($current->kind === ChangeResult::REFUSED) {
                 // The store refuses the value, for example as too large. The set returns false, and the old value is dropped.
                 yield from $this->dropping($key, $space);
-                break;
+                $this->writes->gone($key, $space);
+
+                return Verdict::Refused;
             }
             if ($current->position < 0 && $epoch !== '' && $epoch === $history->epoch) {
                 // The store may have begun a new epoch, in which older near copies cannot be compared with the new record.

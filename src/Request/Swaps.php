@@ -24,12 +24,12 @@ final class Swaps
     /**
      * Reads, decides and compares-and-swaps, until no other process changes the key in between.
      *
-     * @param \Closure(?Entry): ?Entry $decide takes the present entry and returns the new one; null: keep the present one
-     * @param bool                     $shows  whether the caller learns the value: what it writes next was computed from it
+     * @param \Closure(?Entry): (Entry|Verdict) $decide takes the present entry and returns the new one, or why it stays as it is
+     * @param bool                              $shows  whether the caller learns the value: what it writes next was computed from it
      *
-     * @return ?Entry the new entry, once it is stored; null: nothing was stored
+     * @return Entry|Verdict the new entry, once it is stored; or why nothing was stored
      */
-    public function atomic(string $key, Space $space, \Closure $decide, bool $shows = true): ?Entry
+    public function atomic(string $key, Space $space, \Closure $decide, bool $shows = true): Entry|Verdict
     {
         if (isset($this->writes->pending[$key])) {
             // This request's waiting fill must be stored first: it is the present value.
@@ -41,7 +41,7 @@ final class Swaps
         for ($try = 0; $try < Writes::TRIES; $try++) {
             $snapshot = $this->reader->readToSwap($key, $space, $tags);
             if ($snapshot === null) {
-                return null;
+                return Verdict::Failed;
             }
             $record = $snapshot->records[$key] ?? null;
             $entry = $record === null ? null : $this->reader->valid($key, $record, $snapshot, $space, true);
@@ -51,12 +51,15 @@ final class Swaps
             }
             if ($record !== null && $entry === null && (Intent::alive(Intent::parse($record->body), $this->truth->now()) !== []
                 || $this->reader->isUnsure($key, $record, $space, true))) {
-                return null;
+                return Verdict::Held;
             }
             $moment = $this->view->history->watch();
             $next = $decide($entry);
-            if ($next === null || !$this->view->precede($space, $next)) {
-                return null;
+            if ($next instanceof Verdict) {
+                return $next;
+            }
+            if (!$this->view->precede($space, $next)) {
+                return Verdict::Failed;
             }
             if ($this->view->history->hasChanged($key, $space, $next, $moment)) {
                 // By a call within $decide, or by another fiber meanwhile: the store compares with others' flushes only.
@@ -76,7 +79,7 @@ final class Swaps
                 atomic: true,
             )]);
             if ($outcomes === null) {
-                return null;
+                return Verdict::Failed;
             }
             if ($outcomes[0]->done) {
                 $this->writes->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
@@ -92,13 +95,13 @@ final class Swaps
                 return $next;
             }
             if ($outcomes[0]->kind === ChangeResult::REFUSED) {
-                return null;
+                return Verdict::Refused;
             }
             if ($try > 2) {
                 Clock::pause(\random_int(10, 100 * \min($try, 20)));
             }
         }
 
-        return null;
+        return Verdict::Failed;
     }
 }

@@ -112,17 +112,17 @@ final class Transaction
     /**
      * Refuses what acts at once where a flush or an invalidation inside covers it: at the end it would be gone.
      *
-     * @param \Closure(?Entry): ?Entry $decide
+     * @param \Closure(?Entry): (Entry|Verdict) $decide
      *
-     * @return \Closure(?Entry): ?Entry
+     * @return \Closure(?Entry): (Entry|Verdict)
      */
     public function guard(\Closure $decide, Space $space): \Closure
     {
-        return function (?Entry $there) use ($decide, $space): ?Entry {
+        return function (?Entry $there) use ($decide, $space): Entry|Verdict {
             $entry = $decide($there);
-            foreach ($entry === null ? [] : [...$space->flushes, ...$entry->tags] as $marker) {
+            foreach ($entry instanceof Entry ? [...$space->flushes, ...$entry->tags] : [] as $marker) {
                 if (isset($this->intents[$marker])) {
-                    return null;
+                    return Verdict::Held;
                 }
             }
 
@@ -192,7 +192,7 @@ final class Transaction
                 $done = $this->deletes->delete([$key], $space) && $done;
             } else {
                 $verdict = $this->sets->set($key, $space, $entry);
-                $done = $verdict !== Verdict::Failed && $done;
+                $done = $verdict !== Verdict::Failed && $verdict !== Verdict::Refused && $done;
                 if (($verdict !== Verdict::Store && $verdict !== Verdict::Same) || isset($this->fills[$key])) {
                     // It is not what this request has: that was refused, or was computed inside after the set.
                     $this->drop($key, $space);

@@ -41,7 +41,7 @@ trait CacheAssertions
     public static function assertTagged(Cache $cache, string $key, string ...$tags): void
     {
         self::assertCached($cache, $key);
-        $cache->commit();
+        $cache->writeFills();
         $tiers = $cache->inspect($key);
         Assert::assertSame([], \array_values(\array_diff($tags, \end($tiers)['tags'] ?? [])), "The value for \"$key\" does not have these tags.");
     }

@@ -76,7 +76,7 @@ final class TestCache
         }
     }
 
-    /** How often remember(), fill(), set() or another call has stored a value under the key, since the beginning; fills count from commit() on. */
+    /** How often remember(), fill(), set() or another call has stored a value under the key, since the beginning; fills count from writeFills() on. */
     public function stored(string $key, ?Cache $group = null): int
     {
         return $this->store->stored[($group ?? $this->cache)->internals()->journalled($key)[0]] ?? 0;

@@ -14,5 +14,5 @@ $decoded = json_decode($options, true, flags: JSON_THROW_ON_ERROR);
 $cache = Larder\Cache::open($decoded);
 $value = eval("return $action;");
 // What is in a near tier now is another process's too.
-$cache->commit();
+$cache->writeFills();
 echo json_encode($value, JSON_THROW_ON_ERROR);

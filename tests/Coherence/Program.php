@@ -81,7 +81,7 @@ final class Program
         match (self::choose([
             'read' => 16, 'readAndFill' => 26, 'readAndSet' => 8, 'write' => 5, 'readModifyWrite' => 9, 'writeAndDelete' => 7,
             'intend' => 6, 'setTwice' => 2, 'tag' => 3, 'flush' => 1, 'several' => 4, 'remember' => 9, 'count' => 4,
-            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'commit' => 2, 'expire' => 3, 'fibers' => Loop::isRunning() ? 0 : 5,
+            'update' => 3, 'forget' => 1, 'prefetch' => 2, 'transaction' => 5, 'writeFills' => 2, 'expire' => 3, 'fibers' => Loop::isRunning() ? 0 : 5,
         ])) {
             'read' => $this->steps()->get($item),
             'readAndFill' => $this->readAndFill($item),
@@ -93,7 +93,7 @@ final class Program
             // Its locks would stop the other requests of an event loop's process.
             'transaction' => self::atOnce($this->transaction(...)),
             'fibers' => $this->fibers($item),
-            'commit' => $this->steps()->commit(),
+            'writeFills' => $this->steps()->writeFills(),
             'expire' => $this->expire($this->catalog->items[\mt_rand($this->catalog->busy, \count($this->catalog->items) - 1)]),
             'setTwice' => $this->setTwice($item),
             'tag' => $this->tag(),

@@ -241,9 +241,9 @@ final class Steps
     }
 
     /** Writes the fills that wait for the request's end. */
-    public function commit(): void
+    public function writeFills(): void
     {
-        $this->door->cache->commit();
+        $this->door->cache->writeFills();
         $this->calls++;
     }
 

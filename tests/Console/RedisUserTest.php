@@ -167,7 +167,7 @@ final class RedisUserTest extends TestCase
             yield 'tags' => $cache->set("tagged$i", 'v', tags: ['t']);
         }
         yield 'groups' => $cache->invalidateTags('t') && $cache->group('g')->set('k', 'v') && $cache->group('g')->flush() && $open()->group('g')->get('k') === null;
-        $cache->commit();
+        $cache->writeFills();
         $stats = $open()->stats()['far'];
         yield 'stats' => $stats['entries'] > 20 && $stats['bytes'] > 30_000 && $stats['budget'] === 100 << 20;
         for ($i = 0; $i < 11; $i++) {

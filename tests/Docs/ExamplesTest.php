@@ -7,6 +7,7 @@ namespace Larder\Tests\Docs;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\StrictEndpoint;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\After;
 use PHPUnit\Framework\Attributes\CoversNothing;
@@ -17,18 +18,19 @@ use PHPUnit\Framework\TestCase;
 #[CoversNothing]
 final class ExamplesTest extends TestCase
 {
-    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md', 'docs/page-cache.md', 'docs/queue.md', 'docs/workers.md', 'docs/migrate.md'];
+    private const PAGES = ['README.md', 'docs/php.md', 'docs/psr.md', 'docs/page-cache.md', 'docs/queue.md', 'docs/workers.md', 'docs/migrate.md', 'docs/choose.md'];
 
     private ?RedisServer $redis = null;
     private ?MemcachedServer $memcached = null;
     private ?TemporaryDirectory $shared = null;
+    private ?StrictEndpoint $endpoint = null;
 
     #[After]
     protected function stop(): void
     {
         $this->redis?->stop();
         $this->memcached?->end();
-        $this->redis = $this->memcached = $this->shared = null;
+        $this->redis = $this->memcached = $this->shared = $this->endpoint = null;
     }
 
     /** @return iterable<string, array{Example}> */
@@ -57,7 +59,7 @@ final class ExamplesTest extends TestCase
             $places += $this->start($need);
         }
         $file = $directory->write('example.php', $example->script($places));
-        $process = Process::php(__DIR__ . '/prelude.php', [$file], [], ['LARDER_DSN' => 'sqlite://' . $directory->file('default')]);
+        $process = Process::php(__DIR__ . '/prelude.php', [$file], [], ['LARDER_DSN' => 'sqlite://' . $directory->file('default'), 'CACHE_TOKEN' => 'for a quarter of an hour', 'CACHE_SECRET' => \str_repeat('s', 32)]);
         $process->closeInput();
         $output = $process->output(60.0);
         self::assertSame([0, ''], [$process->wait(60.0), $process->errors()], $example->code);
@@ -73,7 +75,7 @@ final class ExamplesTest extends TestCase
             }
             $this->redis = new RedisServer();
 
-            return ['/run/redis.sock' => $this->redis->socket, '127.0.0.1:6379' => '127.0.0.1:' . $this->redis->port];
+            return ['/run/redis.sock' => $this->redis->socket, '127.0.0.1:6379' => '127.0.0.1:' . $this->redis->port, '10.0.0.5:6379' => '127.0.0.1:' . $this->redis->port];
         }
         if ($need === 'ext') {
             if (!\extension_loaded('larder')) {
@@ -81,6 +83,15 @@ final class ExamplesTest extends TestCase
             }
 
             return ['/dev/shm/shop' => ($this->shared = new TemporaryDirectory(parent: '/dev/shm'))->path];
+        }
+        if ($need === 'endpoint') {
+            RedisServer::demand();
+            $this->redis = StrictEndpoint::server();
+            // Whose password is any.
+            $this->redis->command('ACL', 'SETUSER', 'user', 'on', 'nopass', '~*', '&*', '+@all');
+            $this->endpoint = new StrictEndpoint($this->redis);
+
+            return ['rediss+single://cache.example.org:6379' => \rtrim($this->endpoint->dsn(), '?')];
         }
         self::assertSame('memcached', $need, 'a page asks for a server that is not known here');
         if (!MemcachedServer::installed()) {

@@ -7,6 +7,7 @@ namespace Larder\Tests\Faults;
 use Larder\Cache;
 use Larder\Config\Options;
 use Larder\Config\StoreFactory;
+use Larder\Outcome;
 use PHPUnit\Framework\TestCase;
 
 /**
@@ -77,31 +78,41 @@ abstract class FaultCase extends TestCase
     protected function assertDown(Cache $cache): void
     {
         $start = \hrtime(true);
+        $isDown = static function (Cache $cache, mixed $returned): void {
+            self::assertContains($returned, [false, null]);
+            self::assertSame(Outcome::Down, $cache->lastOutcome());
+        };
         self::assertNull($cache->get('absent'));
         self::assertSame('default', $cache->get('absent', 'default'));
         self::assertFalse($cache->has('absent'));
         self::assertSame([], $cache->getMultiple(['absent', 'absent too']));
-        self::assertFalse($cache->set('new', 'value'));
+        $isDown($cache, $cache->set('new', 'value'));
         self::assertNull($cache->get('new'), 'what was not stored is not shown');
-        self::assertFalse($cache->set('new', 'value', 60, ['tag']));
-        self::assertFalse($cache->add('lock', 'mine'));
-        self::assertFalse($cache->replace('lock', 'mine'));
-        self::assertFalse($cache->increment('count'));
-        self::assertFalse($cache->decrement('count'));
-        self::assertFalse($cache->setMultiple(['one' => 1, 'two' => 2]));
-        self::assertFalse($cache->delete('absent'));
-        self::assertFalse($cache->deleteMultiple(['one', 'two']));
-        self::assertFalse($cache->invalidateTags('tag'));
-        self::assertFalse($cache->group('group')->set('new', 'value'));
-        self::assertFalse($cache->group('group')->flush());
-        self::assertFalse($cache->fill('filled', 'value'));
+        $isDown($cache, $cache->set('new', 'value', 60, ['tag']));
+        $isDown($cache, $cache->add('lock', 'mine'));
+        $isDown($cache, $cache->replace('lock', 'mine'));
+        $isDown($cache, $cache->update('new', static fn(): int => 1));
+        $isDown($cache, $cache->touch('new', 60));
+        $isDown($cache, $cache->touch('new', -1));
+        $isDown($cache, $cache->increment('count'));
+        $isDown($cache, $cache->decrement('count'));
+        $isDown($cache, $cache->setMultiple(['one' => 1, 'two' => 2]));
+        $isDown($cache, $cache->delete('absent'));
+        $isDown($cache, $cache->deleteMultiple(['one', 'two']));
+        $isDown($cache, $cache->invalidateTags('tag'));
+        $group = $cache->group('group');
+        $isDown($group, $group->set('new', 'value'));
+        $isDown($group, $group->flush());
+        $isDown($cache, $cache->fill('filled', 'value'));
         self::assertSame('computed', $cache->remember('remembered', static fn(): string => 'computed'));
+        self::assertSame(Outcome::Down, $cache->lastOutcome());
         $cache->intend('intended');
-        $cache->commit();
+        self::assertSame(Outcome::Down, $cache->lastOutcome());
+        $cache->writeFills();
         $cache->stats();
         $cache->inspect('absent');
         self::assertSame([], \iterator_to_array((static fn() => yield from $cache->entries())()));
-        self::assertFalse($cache->flush());
+        $isDown($cache, $cache->flush());
         $cache->refresh();
         self::assertNull($cache->get('filled'), 'a new request has nothing from the one before');
         self::assertBounded((\hrtime(true) - $start) / 1e9);
@@ -122,7 +133,7 @@ abstract class FaultCase extends TestCase
         self::assertTrue($cache->group("group $id")->set('k', $id));
         self::assertNull($cache->get("filled $id"));
         self::assertTrue($cache->fill("filled $id", $id));
-        $cache->commit();
+        $cache->writeFills();
         self::assertSame($id, $cache->remember("remembered $id", static fn(): string => $id));
         $other->refresh();
         self::assertSame($id, $other->get("set $id"));

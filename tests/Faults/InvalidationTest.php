@@ -111,7 +111,7 @@ final class InvalidationTest extends FaultCase
         self::assertNull($fresh->call('get', 'k'));
         // Its process is dead, so whoever noticed that has ended it.
         self::assertTrue($fresh->call('fill', 'k', 'new'));
-        $fresh->call('commit');
+        $fresh->call('writeFills');
         self::assertSame('new', (new Client($options))->call('get', 'k'));
     }
 
@@ -137,7 +137,7 @@ final class InvalidationTest extends FaultCase
         $reader = new Client($options);
         self::assertNull($reader->call('get', 'k'));
         self::assertTrue($reader->call('fill', 'k', 'computed before the writer wrote'));
-        $reader->call('commit');
+        $reader->call('writeFills');
         self::rest();
         $writer->call('refresh');
         self::assertNull((new Client($options))->call('get', 'k'));

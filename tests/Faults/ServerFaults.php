@@ -115,7 +115,7 @@ abstract class ServerFaults extends FaultCase
         $server->hang();
         self::assertFalse($cache->set('set', 'new'));
         $reader->fill('filled', 'computed');
-        $reader->commit();
+        $reader->writeFills();
         $server->resume();
         $this->settle();
         // What lies in the server's socket is read when it goes on: it must meet what came first.

@@ -38,7 +38,7 @@ final class Requests
                 $diary->note($door->view());
                 $steps = new Steps($door, $settings, $diary, $database, $catalog);
                 (new Program($steps, $catalog, $settings->nested))->run($seed);
-                $door->cache->commit();
+                $door->cache->writeFills();
             } catch (\Throwable $throwable) {
                 $diary->trouble((string) $throwable);
                 \fwrite(\STDERR, "$throwable\n");

@@ -53,7 +53,7 @@ final class NearCopiesTest extends TestCase
     {
         $writer = $this->open($near);
         $writer->set('k', $value, $ttl);
-        $writer->commit();
+        $writer->writeFills();
         $reader = $this->open($near);
         self::assertSame(\serialize($value), \serialize($reader->get('k', 'none')));
         $reader->flush();
@@ -70,10 +70,10 @@ final class NearCopiesTest extends TestCase
         $request->get('another key');
         $other = $this->open($near);
         $other->set('k', $value, $ttl);
-        $other->commit();
+        $other->writeFills();
         self::assertSame(\serialize($value), \serialize($request->get('k', 'none')));
         self::assertTrue($request->set('k', 'made from it'));
-        $request->commit();
+        $request->writeFills();
         self::assertSame('made from it', $this->open($near)->get('k', 'none'));
     }
 
@@ -91,7 +91,7 @@ final class NearCopiesTest extends TestCase
                 $none[$name] = \serialize('none');
             }
         }
-        $writer->commit();
+        $writer->writeFills();
         $read = static function (Cache $cache, string $prefix) use ($values): array {
             foreach ($values as $name => $_) {
                 $values[$name] = \serialize($cache->get($prefix . $name, 'none'));
@@ -116,7 +116,7 @@ final class NearCopiesTest extends TestCase
         $first = $this->open($near);
         $first->setMultiple(['set' => 'old', 'deleted' => 'old', 'killed' => 'old']);
         $group($first)->set('k', 'old');
-        $first->commit();
+        $first->writeFills();
         $request = $this->open($near);
         $read = static fn(Cache $cache): array => [$cache->get('set'), $cache->get('deleted'), $cache->get('killed'), $group($cache)->get('k')];
         self::assertSame(['old', 'old', 'old', 'old'], $read($request));
@@ -169,7 +169,7 @@ final class NearCopiesTest extends TestCase
             // Another's change between the two: the key has no value then, or that of a request that has read it.
             $isInTheWay && $this->open($near)->set('k', 'foreign');
             $change($request);
-            $request->commit();
+            $request->writeFills();
             $request->increment('n');
             $request->forget();
             self::assertNotSame('first', $request->get('k'));
@@ -190,7 +190,7 @@ final class NearCopiesTest extends TestCase
         self::assertFalse($request->fill('k', 'filled'));
         self::assertSame('set', $request->get('k'));
         self::assertSame('set', $this->open($near)->get('k'));
-        $request->commit();
+        $request->writeFills();
         self::assertSame('set', $this->open($near)->get('k'));
     }
 

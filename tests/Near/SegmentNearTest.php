@@ -317,7 +317,7 @@ final class SegmentNearTest extends TestCase
         self::assertTrue($cache->fill('filled', $value));
         self::assertSame(['a' => 1, 'b' => [1]], $this->cache()->get('filled'), 'near at once');
         $part = 2;
-        $cache->commit();
+        $cache->writeFills();
         foreach ([$cache, $this->cache()] as $reader) {
             self::assertSame(['a' => 1, 'b' => [1]], $reader->get('set'));
             self::assertSame(['a' => 1, 'b' => [1]], $reader->get('filled'));
@@ -372,7 +372,7 @@ final class SegmentNearTest extends TestCase
     {
         $cache = $this->cache();
         $cache->set('k', 'old');
-        $cache->commit();
+        $cache->writeFills();
         $near = \Closure::bind(static fn(Cache $cache): ?Near => $cache->view->near, null, Cache::class)($cache);
         $old = $near->copy('e::k');
         self::assertNotNull($old);

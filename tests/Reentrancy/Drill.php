@@ -184,7 +184,7 @@ final class Drill
                 yield ["fill and $change meanwhile", "u$round$change", fn() => $this->fillOver("u$round$change", $change)];
             }
             yield ['set with a tag', 't', fn() => $this->set('t')];
-            yield ['commit', '', fn() => $this->cache->commit()];
+            yield ['writeFills', '', fn() => $this->cache->writeFills()];
             foreach (['t', "f$round", "r$round", "s{$round}set", "s{$round}delete", "u{$round}set", "u{$round}delete"] as $key) {
                 yield ['get', $key, fn() => $this->get($key)];
             }

@@ -73,7 +73,7 @@ final class ReentrancyTest extends TestCase
         $this->afterAnyStatement($engine, <<<'PHP'
             // An array is kept encoded until it is asked for.
             $cache->set('k', $value);
-            $cache->commit();
+            $cache->writeFills();
             $cache->refresh();
             $during(fn() => $cache->get('k'), fn() => $cache->delete('k'));
             return $cache->get('k') === null;
@@ -85,7 +85,7 @@ final class ReentrancyTest extends TestCase
     {
         $this->afterAnyStatement($engine, <<<'PHP'
             $cache->set('k', $value);
-            $cache->commit();
+            $cache->writeFills();
             $cache->refresh();
             $during(fn() => $cache->get('k'), fn() => $cache->flush());
             return $cache->get('k') === null;
@@ -98,11 +98,11 @@ final class ReentrancyTest extends TestCase
     {
         $this->afterAnyStatement($engine, <<<'PHP'
             $cache->set('k', $value);
-            $cache->commit();
+            $cache->writeFills();
             $cache->refresh();
             $cache->get('k');
             $cache->forget();
-            $during(fn() => $cache->delete('k'), fn() => [$cache->get('k'), $cache->set('other', 1), $cache->add('lock', 1), $cache->commit()]);
+            $during(fn() => $cache->delete('k'), fn() => [$cache->get('k'), $cache->set('other', 1), $cache->add('lock', 1), $cache->writeFills()]);
             $there = [$cache->get('k')];
             $cache->refresh();
             return [...$there, $cache->get('k')] === [null, null];
@@ -115,13 +115,13 @@ final class ReentrancyTest extends TestCase
     {
         $this->afterAnyStatement($engine, <<<'PHP'
             $cache->set('k', 'old');
-            $cache->commit();
+            $cache->writeFills();
             $cache->refresh();
             $cache->get('k');
             // One that waits to be applied.
             $cache->set('k', 'older');
             $cache->forget();
-            $during(fn() => $cache->set('k', $value), fn() => [$cache->get('k'), $cache->set('other', 1), $cache->add('lock', 1), $cache->commit()]);
+            $during(fn() => $cache->set('k', $value), fn() => [$cache->get('k'), $cache->set('other', 1), $cache->add('lock', 1), $cache->writeFills()]);
             $there = [$cache->get('k')];
             $cache->refresh();
             return [...$there, $cache->get('k')] === [$value, $value];

@@ -48,7 +48,7 @@ trait ChangesMeanwhile
         if ($what !== 'refresh') {
             self::assertSame($isNew ? 'new' : null, $root->group('g')->get('k'), "$what: this request");
         }
-        $root->commit();
+        $root->writeFills();
         // That it ends before the next looks.
         $what === 'intend' && $root->refresh();
         self::assertSame($isNew ? 'new' : null, $this->request()->group('g')->get('k'), "$what: the next request");
@@ -170,7 +170,7 @@ trait ChangesMeanwhile
                     // A fill without a read in between is of a value that may have been computed before.
                     $how === 'fill' && $root->refresh();
                     \str_ends_with($how, 'fiber') ? (new \Fiber($store))->start() : $store();
-                    $root->commit();
+                    $root->writeFills();
                     self::assertSame('v', $this->request()->group('g')->get('k'), "$what, $how");
                     $this->request()->flush();
                 }
@@ -208,7 +208,7 @@ trait ChangesMeanwhile
             $a->remember('k', static fn(): never => throw new \DomainException());
         } catch (\DomainException) {
         }
-        $a->commit();
+        $a->writeFills();
         self::assertNull($this->request()->get('k'));
     }
 

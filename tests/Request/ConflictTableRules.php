@@ -63,7 +63,7 @@ abstract class ConflictTableRules extends TestCase
         $a->get('k');
         $b->set('k', 'b');
         self::assertFalse($a->fill('k', 'older'));
-        $a->commit();
+        $a->writeFills();
         self::assertSame('b', $this->request()->get('k'));
     }
 
@@ -74,7 +74,7 @@ abstract class ConflictTableRules extends TestCase
             $a->get($change);
             self::assertTrue($a->fill($change, 'older'));
             $change === 'set' ? $b->set($change, 'b') : $b->delete($change);
-            $a->commit();
+            $a->writeFills();
             self::assertSame($left, $this->request()->get($change));
         }
     }
@@ -86,7 +86,7 @@ abstract class ConflictTableRules extends TestCase
         $a->fill('k', 'v');
         self::assertSame('absent', $this->kind('k'));
         self::assertSame('v', $a->get('k'));
-        $a->commit();
+        $a->writeFills();
         self::assertSame('value', $this->kind('k'));
         self::assertSame('v', $this->request()->get('k'));
     }
@@ -154,7 +154,7 @@ abstract class ConflictTableRules extends TestCase
             $a->get('k');
         });
         $how === 'setMultiple' ? $a->setMultiple(['k' => $value]) : $a->$how('k', $value);
-        $a->commit();
+        $a->writeFills();
         self::assertContains($this->request()->get('k'), $how === 'fill' ? ['b'] : [null]);
     }
 
@@ -293,11 +293,11 @@ abstract class ConflictTableRules extends TestCase
         $a->get('k');
         $a->fill('k', 'fill');
         $a->set('k', 'set');
-        $a->commit();
+        $a->writeFills();
         self::assertSame('set', $this->request()->get('k'));
         $a->fill('d', 'fill');
         $a->delete('d');
-        $a->commit();
+        $a->writeFills();
         self::assertNull($this->request()->get('d'));
     }
 
@@ -331,7 +331,7 @@ abstract class ConflictTableRules extends TestCase
         $ga->fill('fill', 'older');
         $b->group('g')->flush();
         self::assertTrue($ga->set('set', 'older'));
-        $a->commit();
+        $a->writeFills();
         self::assertNull($this->request()->group('g')->get('fill'));
         self::assertNull($this->request()->group('g')->get('set'));
     }
@@ -344,7 +344,7 @@ abstract class ConflictTableRules extends TestCase
         self::assertTrue($a->fill('fill', 'older', 0, ['t']));
         self::assertTrue($a->fill('other', 'good', 0, ['u']));
         $b->invalidateTags('t');
-        $a->commit();
+        $a->writeFills();
         self::assertNull($this->request()->get('fill'));
         self::assertSame('good', $this->request()->get('other'));
     }
@@ -599,7 +599,7 @@ abstract class ConflictTableRules extends TestCase
         $next = $this->request();
         self::assertNull($next->get('k'));
         self::assertTrue($next->fill('k', 'new'));
-        $next->commit();
+        $next->writeFills();
         self::assertSame('new', $this->request()->get('k'));
     }
 
@@ -611,7 +611,7 @@ abstract class ConflictTableRules extends TestCase
         self::assertNull($reader->get('k'));
         $reader->fill('k', 'older');
         self::assertNull($this->request()->get('k'), 'not even near');
-        $reader->commit();
+        $reader->writeFills();
         self::assertNull($this->request()->get('k'));
     }
 
@@ -658,7 +658,7 @@ abstract class ConflictTableRules extends TestCase
 
     private function committed(Cache $cache, string $key): mixed
     {
-        $cache->commit();
+        $cache->writeFills();
 
         return $this->request()->get($key);
     }

@@ -68,7 +68,7 @@ final class EpochWithinRequestTest extends TestCase
         self::assertTrue($reader->fill('k', 'before the change', 0, ['t']));
         $store->inner = new MemoryStore(1 << 20);
         $store->cache()->delete('k');
-        $reader->commit();
+        $reader->writeFills();
         self::assertNull($store->cache()->get('k'));
     }
 
@@ -110,6 +110,6 @@ final class EpochWithinRequestTest extends TestCase
         $reader = $this->open();
         self::assertNull($reader->get('k'));
         $reader->fill('k', $value, 0, \array_values($tags));
-        $reader->commit();
+        $reader->writeFills();
     }
 }

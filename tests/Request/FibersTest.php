@@ -164,7 +164,7 @@ final class FibersTest extends TestCase
             self::assertSame('filled', $next->get('f'), $how);
             self::assertNull($next->get('i'));
             self::assertTrue($next->fill('i', 1));
-            $next->commit();
+            $next->writeFills();
             self::assertSame(1, $this->cache($near)->get('i'), "$how: its intent");
         }
     }

@@ -29,7 +29,7 @@ final class FillWithoutItsStoreTest extends TestCase
         self::assertFalse($cache->delete('k'));
         self::assertFalse($cache->fill('k', 'old'));
         self::assertNull($cache->get('k'));
-        $cache->commit();
+        $cache->writeFills();
         self::assertNull($cache->get('k'));
     }
 

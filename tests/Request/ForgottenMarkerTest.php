@@ -31,7 +31,7 @@ final class ForgottenMarkerTest extends TestCase
             return $before - \count($memory->records);
         }, null, MemoryStore::class);
         self::assertSame(1, $evicted($memory));
-        $reader->commit();
+        $reader->writeFills();
         self::assertNull($store->cache()->get('k'));
     }
 }

@@ -89,7 +89,7 @@ final class InvalidationOverIntentTest extends TestCase
         $reader = $this->store->cache();
         self::assertNull($reader->get('k'));
         $reader->fill('k', 'computed');
-        $reader->commit();
+        $reader->writeFills();
 
         return $this->store->cache()->get('k');
     }

@@ -104,7 +104,7 @@ final class LazyViewTest extends TestCase
         }
         $filler = $this->cache($engine);
         self::assertTrue($filler->fill('filled', 'value'));
-        $filler->commit();
+        $filler->writeFills();
         self::assertSame('value', $this->cache($engine)->get('filled'));
         self::assertSame('computed', $this->cache($engine)->remember('remembered', static fn(): string => 'computed'));
         self::assertSame('computed', $this->cache($engine)->get('remembered'));

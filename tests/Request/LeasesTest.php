@@ -257,7 +257,7 @@ final class LeasesTest extends TestCase
         $stands = static fn(): bool => isset($store->read([Space::lease('e::k')])->records[Space::lease('e::k')]);
         $seen = $cache->remember('k', static function () use ($cache, $stands): array {
             $cache->fill('other', 1);
-            $cache->commit();
+            $cache->writeFills();
 
             return [$stands(), $cache->has('other')];
         });

@@ -113,7 +113,7 @@ final class MomentsTest extends TestCase
         $other = $store->cache();
         $other->set('k', 'newer');
         $other->delete('k');
-        $request->commit();
+        $request->writeFills();
         self::assertNull($store->cache()->get('k'));
     }
 
@@ -239,7 +239,7 @@ final class MomentsTest extends TestCase
                 'fill' => $request->fill('k', 'of the old epoch'),
                 default => $request->remember('k', static fn(): string => 'of the old epoch'),
             };
-            $request->commit();
+            $request->writeFills();
             self::assertNull($store->after, $how);
             self::assertNull($store->cache(new StoreNear($disk, 'n'))->get('k'), $how);
         }
@@ -301,7 +301,7 @@ final class MomentsTest extends TestCase
             self::assertNull($store->before ?? $store->after, 'it was read in the middle');
             self::assertFalse($cache->fill('k', 'old'), $when);
             self::assertNotSame('old', $cache->get('k'));
-            $cache->commit();
+            $cache->writeFills();
             self::assertNotSame('old', $store->cache()->get('k'));
         }
     }

@@ -83,7 +83,7 @@ final class RememberCallsTest extends TestCase
 
         $cache = $open();
         self::assertSame('computed', $cache->remember('k', static fn(): string => 'computed again'));
-        $cache->commit();
+        $cache->writeFills();
         self::assertFalse($isOpen());
     }
 

@@ -268,7 +268,7 @@ abstract class Remembering extends TestCase
             $seen = [$parent->get('before'), $parent->get('pending')];
             $parent->set('child' . $i, $i);
             $parent->increment('count');
-            $parent->commit();
+            $parent->writeFills();
 
             return [...$seen, $parent->remember('shared', static fn(): string => 'once')];
         });
@@ -281,7 +281,7 @@ abstract class Remembering extends TestCase
             self::assertSame($i, $next->get('child' . $i));
         }
         $parent->set('after', 1);
-        $parent->commit();
+        $parent->writeFills();
         self::assertSame(1, $this->open()->get('after'));
         self::assertSame('of the parent', $this->open()->get('pending'));
     }

@@ -36,7 +36,7 @@ abstract class Transactions extends TestCase
             $value = $committed;
             $reader->fill($key, $value, 0, $tags);
         }
-        $reader->commit();
+        $reader->writeFills();
 
         return $value;
     }
@@ -171,7 +171,7 @@ abstract class Transactions extends TestCase
                 if ($found === null) {
                     $reader->group('g')->fill('k', $value, 0, ['t']);
                 }
-                $reader->commit();
+                $reader->writeFills();
 
                 return $found ?? $value;
             };
@@ -222,7 +222,7 @@ abstract class Transactions extends TestCase
             self::assertSame('mine', $writer->get('k'));
             self::assertSame('mine too', $writer->remember('other', static fn(): string => 'mine too'));
         });
-        $writer->commit();
+        $writer->writeFills();
         self::assertSame([], $this->cache()->getMultiple(['k', 'other']));
     }
 
@@ -240,7 +240,7 @@ abstract class Transactions extends TestCase
                     'flush' => $writer->flush(),
                 };
             });
-            $writer->commit();
+            $writer->writeFills();
             self::assertSame($how === 'set' ? 'new' : null, $this->cache()->get($how), $how);
         }
     }
@@ -409,7 +409,7 @@ abstract class Transactions extends TestCase
         $between->group('g')->fill('tagged', 'old', 0, ['t']);
         $between->group('h')->get('flushed');
         $between->group('h')->fill('flushed', 'old');
-        $between->commit();
+        $between->writeFills();
         \posix_kill($pid, \SIGKILL);
         \pcntl_waitpid($pid, $status);
         for ($i = 0; $i < 3; $i++) {
@@ -419,7 +419,7 @@ abstract class Transactions extends TestCase
             self::assertNull($reader->group('h')->get('flushed'));
             $reader->fill('k', 'old');
             $reader->group('g')->fill('tagged', 'old', 0, ['t']);
-            $reader->commit();
+            $reader->writeFills();
         }
         // A transaction after it ends as always, for what it changes.
         $next = $this->cache();
@@ -444,7 +444,7 @@ abstract class Transactions extends TestCase
                 $cache->refresh();
                 $cache->set('s', 'of the child');
             }))->start();
-            $cache->commit();
+            $cache->writeFills();
 
             return $seen;
         });

@@ -79,7 +79,7 @@ abstract class WithoutDatabase extends TestCase
         $a->forget();
         self::assertSame('new', $a->get('k'));
         self::assertSame('new', $this->space()->get('k'));
-        $a->commit();
+        $a->writeFills();
         self::assertSame('new', $this->space()->get('k'));
         $a->delete('k');
         $old->forget();

@@ -50,7 +50,7 @@ final class RedisClusterTest extends TestCase
             self::assertSame('computed', $cache->remember('r', static fn(): string => 'computed'));
             self::assertTrue($cache->delete('k1'));
             self::assertTrue($cache->group('other')->flush());
-            $cache->commit();
+            $cache->writeFills();
             $other = $this->open("prefix=$prefix");
             self::assertSame(['v', null, 'v'], [$other->get('k'), $other->get('k1'), $other->get('k300')]);
             self::assertSame(5_000, \strlen((string) $other->group('g')->get('large')));

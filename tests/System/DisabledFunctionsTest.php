@@ -49,7 +49,7 @@ final class DisabledFunctionsTest extends TestCase
         $group = $cache->group('g');
         $group->set('k', 1) && $group->flush() && $group->get('k') === null || exit('flush');
         $cache->fill('filled', 1);
-        $cache->commit();
+        $cache->writeFills();
         $cache->stats();
         $cache->refresh();
         $cache->get('filled') === 1 || exit('fill');

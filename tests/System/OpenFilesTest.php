@@ -96,7 +96,7 @@ final class OpenFilesTest extends TestCase
                 $cache = Larder\Cache::open($argv[1], ['near' => 'none']);
                 $cache->set('k', str_repeat('v', 1 << 20));
                 $cache->get('k');
-                $cache->commit();
+                $cache->writeFills();
                 unset($cache);
             }
             echo json_encode([$open() - $before[0], memory_get_usage() - $before[1] < 1 << 20]), "\n";

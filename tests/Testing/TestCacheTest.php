@@ -146,7 +146,7 @@ final class TestCacheTest extends TestCase
         $group->remember('k', static fn(): int => 2);
         $test->cache->fill('filled', 1);
         self::assertComputed(0, $test, 'filled');
-        $test->cache->commit();
+        $test->cache->writeFills();
         $test->cache->remember('nowhere', static fn(Computation $computation): string => $computation->doNotStore()::class);
         $test->cache->transaction(static fn(): bool => $test->cache->set('set', 'v'));
         $test->cache->delete('set');

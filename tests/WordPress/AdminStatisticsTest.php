@@ -66,7 +66,7 @@ final class AdminStatisticsTest extends TestCase
     {
         Statistics::record($this->own, self::REQUEST, 1);
         Statistics::record($this->own, self::REQUEST, 1);
-        $this->own->commit();
+        $this->own->writeFills();
 
         $ends = [];
         foreach ($this->own->entries() as $entry) {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 /**
  * Plugin Name: Larder page cache (drop-in)
  * Description: WordPress's page cache by Larder. The plugin puts this file here, and takes it away when it is deactivated.
- * Version: 1.0.0
+ * Version: 0.1.0
  * Author: Larder
  * License: GPL-2.0-or-later
  *

@@ -455,7 +455,7 @@ class ObjectCache
         try {
             $this->checkReads($group, $key);
             // What was added in this request may still wait to be stored.
-            $space->commit();
+            $space->writeFills();
             $done = $space->replace(self::name($key), $data, (int) $expire);
         } catch (NotStorable) {
             return $space->has(self::name($key)) && $this->set($key, $data, $group, $expire);
@@ -590,7 +590,7 @@ class ObjectCache
     /** @return bool */
     public function flush_runtime()
     {
-        $this->root?->commit();
+        $this->root?->writeFills();
         $this->forget();
         $this->root?->forget();
 
@@ -754,7 +754,7 @@ class ObjectCache
         foreach ($this->locks as [$space, $name]) {
             $space->delete($name);
         }
-        $this->root->commit();
+        $this->root->writeFills();
         if ($this->prefetch !== null) {
             $used = [];
             foreach ($this->cache as $group => $values) {
@@ -885,7 +885,7 @@ class ObjectCache
             $name = \is_string($key) && $key[0] !== 's' && !isset($key[self::LONGEST]) ? $key : self::name($key);
             if ($force) {
                 // What was added in this request may still wait to be stored.
-                $space->commit();
+                $space->writeFills();
                 $space->forget($name);
             }
             $value = $space->get($name, $this);
@@ -934,7 +934,7 @@ class ObjectCache
 
             return $value;
         }
-        $space->commit();
+        $space->writeFills();
         $value = $space->update(self::name($key), $add);
         unset($this->cache[$group][$key]);
         if (!\is_int($value) && !\is_float($value)) {

@@ -222,7 +222,7 @@ class LarderStore extends TaggableStore implements LockProvider
     public function keep(string $key, mixed $value, int $seconds): void
     {
         $this->cache->fill($key, $value, $seconds, $this->tags);
-        $this->cache->commit();
+        $this->cache->writeFills();
     }
 
     /**

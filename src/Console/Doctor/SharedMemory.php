@@ -8,6 +8,7 @@ use Larder\Config\Dsn;
 use Larder\Config\Extension;
 use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
+use Larder\Config\Version;
 use Larder\Console\Support\Text;
 use Larder\System\Failure;
 use Larder\System\Ownership;
@@ -33,7 +34,7 @@ final class SharedMemory
         if (!\extension_loaded('larder')) {
             yield self::notLoaded($options);
         } elseif (!SegmentPlace::isUsable()) {
-            yield Finding::warn('segment', 'not used: the extension larder ' . (new \ReflectionExtension('larder'))->getVersion() . ' is older than this library needs', 'Rebuild it (type "make ext" where Larder is) and restart php-fpm.');
+            yield Finding::warn('segment', 'not used: the extension larder ' . (new \ReflectionExtension('larder'))->getVersion() . ' and this library, ' . Version::CURRENT . ', are not of the same series', 'Type "pie install larder/ext:' . SegmentPlace::SERIES . '*" (in a checkout of Larder "make ext") and restart php-fpm.');
         } elseif ($options->near?->scheme !== 'segment') {
             yield Finding::note('segment', 'not used: ' . match (true) {
                 $options->near !== null => 'near=' . $options->near->scheme . ' takes its place',

@@ -184,8 +184,8 @@ final class Mutants
             ],
             'a lease is given back before the value is stored' => [
                 ['Request\Fills' => [
-                    'return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]) === 1;'
-                        => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry, $reference, $moment]], []) === 1;',
+                    'return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]);'
+                        => '$release === null || $this->truth->write([$release]); return $this->commitFills([$key => [$space, $entry, $reference, $moment]], []);',
                 ]],
                 ['remembers', 'remembers'], [0, 1], 'none', false,
             ],

@@ -114,8 +114,8 @@ $steps = [
         $pause();
         $cache->delete($key);
     },
-    'commit' => static function () use ($cache): void {
-        $cache->commit();
+    'writeFills' => static function () use ($cache): void {
+        $cache->writeFills();
     },
     'another request' => static function (string $key) use ($other, &$database, &$version): void {
         $other->refresh();

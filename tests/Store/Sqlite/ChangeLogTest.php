@@ -290,16 +290,16 @@ final class ChangeLogTest extends TestCase
         $cache = Cache::open($source);
         $cache->set('deleted', 'old');
         $cache->set('set', 'old');
-        $cache->commit();
+        $cache->writeFills();
         \rename($directory->file('cache'), $directory->file('away'));
         $other = Cache::open($source);
         foreach (['deleted', 'set', 'neither'] as $key) {
             $other->set($key, 'older');
         }
-        $other->commit();
+        $other->writeFills();
         self::assertTrue($cache->delete('deleted'));
         self::assertTrue($cache->set('set', 'new'));
-        $cache->commit();
+        $cache->writeFills();
         $other->refresh();
         self::assertNull($other->get('deleted'));
         self::assertContains($other->get('set'), [null, 'new']);

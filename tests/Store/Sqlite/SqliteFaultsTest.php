@@ -159,7 +159,7 @@ final class SqliteFaultsTest extends TestCase
         for ($i = 0; $i < 60; $i++) {
             $cache->set("k$i", \str_repeat("$i ", 500));
         }
-        $cache->commit();
+        $cache->writeFills();
         unset($cache);
         foreach ([true, false] as $reads) {
             (new \PDO('sqlite:' . $this->directory . '/larder.db'))->exec('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -1,0 +1,19 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Request;
+
+use Larder\Cache;
+use Larder\Tests\Psr\Engine\OnEmbedded;
+use Psr\Log\NullLogger;
+
+final class OutcomesOnEmbeddedTest extends Outcomes
+{
+    use OnEmbedded;
+
+    protected function refusing(): Cache
+    {
+        return Cache::open(['budget' => '1M', 'logger' => new NullLogger()] + $this->options());
+    }
+}
