@@ -97,8 +97,8 @@ final class SqliteStore implements ReadsPosition
     /** Size of the change counter at which nothing waited that this process must apply before it reads. */
     private int $size = -1;
 
-    /** Bytes of which no policy takes any away: half of ServerPolicy::LEAST, which is not named here because that would load the class. */
-    private const SMALL = 1 << 19;
+    /** Bytes that any policy allows: ServerPolicy::LEAST, which is not named because that would load the class. */
+    public const LEAST = 1 << 20;
 
     /** Bytes, once the policy was asked. */
     private ?int $budget = null;
@@ -433,7 +433,7 @@ final class SqliteStore implements ReadsPosition
         foreach ($changes as $change) {
             $part[] = $change;
             $bytes += $change->body === null ? 0 : \strlen($change->body);
-            if (isset($part[self::AT_ONCE]) || $bytes > $this->budget() >> 3) {
+            if (isset($part[self::AT_ONCE]) || ($bytes > self::LEAST >> 3 && $bytes > $this->budget() >> 3)) {
                 \array_push($outcomes, ...$this->commit($part));
                 $part = [];
                 $bytes = 0;
@@ -464,7 +464,7 @@ final class SqliteStore implements ReadsPosition
             }
             try {
                 $this->written = true;
-                $outcomes = ($this->writing ??= new Writing($database, $this->budget()))->commit($changes, $timeout ?? $this->timeout);
+                $outcomes = ($this->writing ??= new Writing($database, $this->asked, $this->budget(...)))->commit($changes, $timeout ?? $this->timeout);
                 if ($outcomes !== null) {
                     return $outcomes;
                 }
@@ -528,9 +528,9 @@ final class SqliteStore implements ReadsPosition
     {
         $log = $this->files->logSize();
         $size = $this->files->size() + $log;
-        // To ask the policy costs more than all that a request does here which only reads: of those one in RARELY asks, and
-        // marks what it has read.
-        $budget = $size > self::SMALL && ($this->written || \mt_rand(1, Sweeper::RARELY) === 1) ? $this->budget() : $this->asked;
+        // To ask the policy costs more than all else here, so about one request in RARELY asks, for all. No random number:
+        // a request's first one takes as long as the policy.
+        $budget = $this->budget ?? ($size > self::LEAST >> 1 && (\hrtime(true) >> 10) % Sweeper::RARELY === 0 ? $this->budget() : $this->asked);
 
         return $size <= $budget >> 1 && (!$this->written || $log <= 2 * 4096 * Opening::logPages($budget));
     }
