@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\System\DirectoryList;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
@@ -63,6 +64,25 @@ final class Directory
     }
 
     /**
+     * Where that directory may be, for whoever looks for all of a user's.
+     *
+     * @param string       $home   of that user; '': none
+     * @param list<string> $shared where users without a home have theirs
+     *
+     * @return list<string>
+     */
+    public static function places(int $uid, string $home, array $shared): array
+    {
+        $set = \function_exists('get_cfg_var') ? \get_cfg_var(self::SETTING) : false;
+
+        return [
+            ...(\is_string($set) && ($set[0] ?? '') === '/' ? [\rtrim(\str_replace('%u', (string) $uid, $set), '/')] : []),
+            ...($home === '' ? [] : [$home . '/.local/state/larder']),
+            ...\array_map(static fn(string $base): string => "$base/larder-$uid", $shared),
+        ];
+    }
+
+    /**
      * Makes the directory, or checks that it is private. Costs a stat and another for each directory above if it exists and is private.
      *
      * @throws WrongUser            it belongs to another user
@@ -72,9 +92,24 @@ final class Directory
     public static function prepare(string $path): void
     {
         try {
-            PrivateDirectory::prepare($path);
+            PrivateDirectory::prepare($path) && self::note($path);
         } catch (UnsafeDirectory $unsafe) {
             throw InvalidConfiguration::directory($unsafe);
+        }
+    }
+
+    /** Notes a new directory where `larder fleet` looks for what this user has. It finds those inside the default one anyway. */
+    private static function note(string $path): void
+    {
+        $own = self::default();
+        if ($path === $own || \str_starts_with($path, "$own/")) {
+            return;
+        }
+        try {
+            PrivateDirectory::prepare($own);
+            (new DirectoryList($own))->add($path);
+        } catch (Failure|UnsafeDirectory|WrongUser) {
+            // Then it is found below the directories that somebody names.
         }
     }
 }

@@ -64,7 +64,7 @@ final readonly class ServerPolicy
     {
         return Quiet::call(function (): array {
             \clearstatcache();
-            if (!\file_exists($this->file) && !\is_link($this->file)) {
+            if (\lstat($this->file) === false) {
                 return [[], []];
             }
             $flaw = $this->flaw(\dirname($this->file), self::DIRECTORY) ?? $this->flaw($this->file, self::PLAIN);
@@ -105,17 +105,17 @@ final readonly class ServerPolicy
     private function parse(string $text): array
     {
         $limits = $wrong = [];
-        foreach (\preg_split('/\r\n?|\n/', $text) ?: [] as $i => $line) {
-            $line = \trim($line, " \t");
+        foreach (\explode("\n", $text) as $i => $line) {
+            $line = \trim($line, " \t\r");
             if ($line === '' || $line[0] === ';' || $line[0] === '#') {
                 continue;
             }
             $at = "$this->file, line " . ($i + 1) . ': ';
-            if (\preg_match('/^([^=]*?)\s*=\s*(.*)$/D', $line, $part) !== 1) {
+            [$key, $value] = \array_map(static fn(string $part): string => \trim($part, " \t"), \explode('=', $line, 2)) + [1 => null];
+            if ($value === null) {
                 $wrong[] = $at . 'no "key = value"';
                 continue;
             }
-            [, $key, $value] = $part;
             if (!isset(self::KEYS[$key])) {
                 $wrong[] = $at . 'there is no key "' . $key . '"; write ' . \implode(', ', \array_keys(self::KEYS));
                 continue;

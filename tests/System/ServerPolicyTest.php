@@ -159,7 +159,7 @@ final class ServerPolicyTest extends TestCase
             $store->write([new Change("e::$i", \str_repeat('x', 20_000), 'w')]);
         }
         $store->tidy();
-        for ($i = 0; $i < 200; $i++) {
+        for ($i = 0; $i < 4_000; $i++) {
             $reader = $open();
             $reader->read(['e::read']);
             $reader->tidy();

@@ -148,7 +148,7 @@ final class DataDirectory
     private static function make(string $path, string $content): bool
     {
         try {
-            PrivateDirectory::prepare($path);
+            Directory::prepare($path);
         } catch (\Throwable) {
             return false;
         }

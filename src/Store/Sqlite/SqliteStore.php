@@ -100,6 +100,9 @@ final class SqliteStore implements ReadsPosition
     /** Bytes that any policy allows: ServerPolicy::LEAST, which is not named because that would load the class. */
     public const LEAST = 1 << 20;
 
+    /** Of so many requests that change little, or nothing, one asks the policy. */
+    private const ASKS = 128;
+
     /** Bytes, once the policy was asked. */
     private ?int $budget = null;
 
@@ -528,9 +531,9 @@ final class SqliteStore implements ReadsPosition
     {
         $log = $this->files->logSize();
         $size = $this->files->size() + $log;
-        // To ask the policy costs more than all else here, so about one request in RARELY asks, for all. No random number:
-        // a request's first one takes as long as the policy.
-        $budget = $this->budget ?? ($size > self::LEAST >> 1 && (\hrtime(true) >> 10) % Sweeper::RARELY === 0 ? $this->budget() : $this->asked);
+        // To ask the policy costs more than all else here, so about one request in so many asks, for all: what that one has read
+        // counts as used. No random number: a request's first one takes as long as the policy.
+        $budget = $this->budget ?? ($size > self::LEAST >> 1 && (\hrtime(true) >> 10) % self::ASKS === 0 ? $this->budget() : $this->asked);
 
         return $size <= $budget >> 1 && (!$this->written || $log <= 2 * 4096 * Opening::logPages($budget));
     }
