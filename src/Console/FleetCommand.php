@@ -81,7 +81,10 @@ final class FleetCommand extends Command
         try {
             $acting = new ActingUser();
             $accounts = new Accounts($this->passwd);
-            $limits = $this->policy->read()[0];
+            [$limits, $wrong] = $this->policy->read();
+            foreach ($wrong as $line) {
+                ($output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output)->writeln('<comment>!</comment> ' . self::escaped($line));
+            }
             $survey = new Survey($acting, $accounts, $limits, $this->memory, ...($this->shared === null ? [] : [$this->shared]));
             $all = $survey->take($within);
 

@@ -42,6 +42,11 @@ final class ActingUser
         }
     }
 
+    public function __destruct()
+    {
+        $this->isRoot && \posix_initgroups('root', 0);
+    }
+
     /** A group that is nobody's. */
     public function group(): int
     {

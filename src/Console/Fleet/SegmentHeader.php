@@ -23,8 +23,9 @@ final readonly class SegmentHeader
     private const BOOT = 240;
     private const CHECK = 376;
 
-    /** The counts begin two lines of the processor's cache before the header's end. */
-    private const COUNTS = 128;
+    /** Each in a line of the processor's cache, counted from the header's end: what is before depends on the processor. */
+    private const HITS = 192;
+    private const MISSES = 128;
 
     private function __construct(
         /** Of the file, when it is full. */
@@ -46,8 +47,8 @@ final readonly class SegmentHeader
         if ($layout === self::LAYOUT && \strrev($check) !== \hash('fnv1a64', \substr($page, 0, self::CHECK), true)) {
             return null;
         }
-        $isKnown = $layout === self::LAYOUT && $length > self::CHECK + self::COUNTS && $length <= self::LENGTH;
-        [$hits, $misses, $ended] = $isKnown ? self::numbers('P3', $page, $length - self::COUNTS) : [null, null, null];
+        $isKnown = $layout === self::LAYOUT && $length > self::CHECK + self::HITS && $length <= self::LENGTH;
+        [$hits, $misses, $ended] = $isKnown ? [...self::numbers('P', $page, $length - self::HITS), ...self::numbers('P2', $page, $length - self::MISSES)] : [null, null, null];
 
         return new self(\max(0, (int) $bytes), \strrev(\substr($page, self::BOOT, 8)), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
     }
