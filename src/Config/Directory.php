@@ -31,8 +31,8 @@ final class Directory
      */
     public static function default(): string
     {
-        $set = \function_exists('get_cfg_var') ? \get_cfg_var(self::SETTING) : false;
-        if (\is_string($set) && ($set[0] ?? '') === '/') {
+        $set = self::set();
+        if ($set !== null) {
             return \rtrim(\str_replace('%u', (string) Ownership::user(), $set), '/');
         }
 
@@ -41,7 +41,7 @@ final class Directory
             $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
             $home = $entry === false ? '' : \rtrim($entry['dir'], '/');
             if ($home !== '') {
-                $path = $home . '/.local/state/larder';
+                $path = self::inHome($home);
                 // An existing directory stays the default even if its file system has become read-only: values that a
                 // second directory holds meanwhile could come back stale.
                 if (\is_dir($path) && \fileowner($path) === $uid) {
@@ -64,22 +64,28 @@ final class Directory
     }
 
     /**
-     * Where that directory may be, for whoever looks for all of a user's.
+     * Where that directory may be, for whoever looks for all users': with %u for the user's id.
      *
-     * @param string       $home   of that user; '': none
      * @param list<string> $shared where users without a home have theirs
      *
      * @return list<string>
      */
-    public static function places(int $uid, string $home, array $shared): array
+    public static function places(array $shared): array
+    {
+        return [...(self::set() === null ? [] : [\rtrim(self::set(), '/')]), ...\array_map(static fn(string $base): string => "$base/larder-%u", $shared)];
+    }
+
+    /** The same for a user with a home. */
+    public static function inHome(string $home): string
+    {
+        return $home . '/.local/state/larder';
+    }
+
+    private static function set(): ?string
     {
         $set = \function_exists('get_cfg_var') ? \get_cfg_var(self::SETTING) : false;
 
-        return [
-            ...(\is_string($set) && ($set[0] ?? '') === '/' ? [\rtrim(\str_replace('%u', (string) $uid, $set), '/')] : []),
-            ...($home === '' ? [] : [$home . '/.local/state/larder']),
-            ...\array_map(static fn(string $base): string => "$base/larder-$uid", $shared),
-        ];
+        return \is_string($set) && ($set[0] ?? '') === '/' ? $set : null;
     }
 
     /**

@@ -22,6 +22,9 @@ final class Found
     /** Changes whenever the segment is used. */
     public string $activity = '';
 
+    /** Whose values the segment holds: see SegmentHeader. */
+    public string $build = '';
+
     /** @var array<string, string> code to text */
     public array $problems = [];
 

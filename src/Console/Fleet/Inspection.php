@@ -208,7 +208,7 @@ final class Inspection
 
             return FileNames::SEGMENT;
         }
-        [$found->hits, $found->misses, $found->activity] = [$header->hits, $header->misses, "{$stat['ino']} $header->activity"];
+        [$found->hits, $found->misses, $found->build, $found->activity] = [$header->hits, $header->misses, $header->build, "{$stat['ino']} $header->activity"];
         if ($this->boot !== '' && $header->boot !== $this->boot) {
             $found->problems['boot'] = 'it was made before the machine started, and nobody uses it: remove it';
         }

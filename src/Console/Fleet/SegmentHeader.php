@@ -19,6 +19,7 @@ final readonly class SegmentHeader
     /** The layout of which the counts are known; what comes before the check is alike in all. */
     private const LAYOUT = 7;
 
+    private const BUILD = 16;
     private const BYTES = 208;
     private const BOOT = 240;
     private const CHECK = 376;
@@ -31,6 +32,8 @@ final readonly class SegmentHeader
         /** Of the file, when it is full. */
         public int $bytes,
         public string $boot,
+        /** Of the PHP and the extension whose values these are: another one makes a segment of its own. */
+        public string $build,
         public ?int $hits,
         public ?int $misses,
         public string $activity,
@@ -50,7 +53,7 @@ final readonly class SegmentHeader
         $isKnown = $layout === self::LAYOUT && $length > self::CHECK + self::HITS && $length <= self::LENGTH;
         [$hits, $misses, $ended] = $isKnown ? [...self::numbers('P', $page, $length - self::HITS), ...self::numbers('P2', $page, $length - self::MISSES)] : [null, null, null];
 
-        return new self(\max(0, (int) $bytes), \strrev(\substr($page, self::BOOT, 8)), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
+        return new self(\max(0, (int) $bytes), \strrev(\substr($page, self::BOOT, 8)), \substr($page, self::BUILD, self::BYTES - self::BUILD), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
     }
 
     /** This start of the machine, as a header names it; '': unknown. */

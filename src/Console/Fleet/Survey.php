@@ -28,7 +28,7 @@ final class Survey
     /** @var array<string, true> directories that were looked into, by device and inode */
     private array $seen = [];
 
-    /** @var list<Found> */
+    /** @var array<string, Found> by kind, name and path: a directory may be noted, and lie in another */
     private array $found = [];
 
     /**
@@ -58,18 +58,21 @@ final class Survey
             foreach ($this->acting->isRoot ? $this->accounts->ids() : [Ownership::user()] as $uid) {
                 $this->own($uid);
             }
-            foreach ([...$this->shared, $this->memory] as $base) {
-                foreach (\glob("$base/larder-*") ?: [] as $path) {
-                    \preg_match('~/larder-(\d{1,10})$~D', $path, $match) === 1 && $this->own((int) $match[1]);
+            foreach ([...Directory::places($this->shared), "$this->memory/larder-%u"] as $place) {
+                // Users who are gone, or whom only a directory service knows.
+                $form = '~^' . \str_replace('%u', '(\d{1,10})', \preg_quote($place, '~')) . '$~D';
+                foreach (\str_contains($place, '%u') ? \glob(\str_replace('%u', '*', $place)) ?: [] : [] as $path) {
+                    \preg_match($form, $path, $match) === 1 && $this->own((int) $match[1]);
                 }
             }
             foreach ($within as $path) {
                 $this->search(\rtrim($path, '/'), 0, 0);
             }
         });
-        \usort($this->found, static fn(Found $a, Found $b): int => [$b->bytes(), $a->path, $a->kind] <=> [$a->bytes(), $b->path, $b->kind]);
+        $found = \array_values($this->found);
+        \usort($found, static fn(Found $a, Found $b): int => [$b->bytes(), $a->path, $a->kind] <=> [$a->bytes(), $b->path, $b->kind]);
 
-        return $this->found;
+        return $found;
     }
 
     /** What a user has where Larder puts it by itself, and what he has noted there. */
@@ -79,7 +82,9 @@ final class Survey
             return;
         }
         $noted = [];
-        foreach (Directory::places($uid, $this->accounts->home($uid), $this->shared) as $place) {
+        $home = $this->accounts->home($uid);
+        foreach ([...($home === '' ? [] : [Directory::inHome($home)]), ...Directory::places($this->shared)] as $place) {
+            $place = \str_replace('%u', (string) $uid, $place);
             $this->look($place, $uid);
             \array_push($noted, ...$this->acting->as($uid, static function () use ($place): array {
                 $file = "$place/" . DirectoryList::FILE;
@@ -127,13 +132,13 @@ final class Survey
         }
         $this->seen[$key] = true;
         $user = $this->accounts->name($stat['uid']);
-        \array_push($this->found, ...$this->acting->as($as, fn(): array => $this->inspection->of($path, $stat, $user)));
+        $this->add($this->acting->as($as, fn(): array => $this->inspection->of($path, $stat, $user)));
         foreach (\array_unique($this->inspection->trees) as $tree) {
             $of = $this->acting->as($as, static fn(): ?array => Files::stat($tree));
             $key = $of === null ? '' : ($of['dev'] ?? 0) . " {$of['ino']}";
             if ($of !== null && Files::isDirectory($of) && $of['uid'] === $stat['uid'] && !isset($this->seen[$key])) {
                 $this->seen[$key] = true;
-                \array_push($this->found, ...$this->acting->as($as, fn(): array => $this->inspection->tree($tree, $of, $user)));
+                $this->add($this->acting->as($as, fn(): array => $this->inspection->tree($tree, $of, $user)));
             }
         }
     }
@@ -168,10 +173,14 @@ final class Survey
     {
         $found = new Found($owner, $this->accounts->name($owner), $path, $path, 'unknown');
         $found->problems = [$code => $text];
-        $key = "$code $path";
-        if (!isset($this->seen[$key])) {
-            $this->seen[$key] = true;
-            $this->found[] = $found;
+        $this->add([$found]);
+    }
+
+    /** @param list<Found> $all */
+    private function add(array $all): void
+    {
+        foreach ($all as $found) {
+            $this->found["$found->kind $found->name $found->path"] ??= $found;
         }
     }
 }

@@ -60,21 +60,25 @@ final class Server
     }
 
     /** bin/larder fleet, as root or as somebody else. */
-    public function fleet(string $options = '', ?int $uid = null, string $before = ''): Child
+    public function fleet(string $options = '', ?int $uid = null): Child
+    {
+        return Child::run($this->command($options, $uid));
+    }
+
+    /** @return non-empty-list<string> */
+    public function command(string $options = '', ?int $uid = null): array
     {
         $words = \var_export(\array_values(\array_filter(['larder', ...\explode(' ', $options)])), true);
-        $code = $before . 'ini_set("error_log", "/dev/stderr");'
+        $code = 'ini_set("error_log", "/dev/stderr");'
             . '$command = new Larder\Console\FleetCommand(new Larder\System\ServerPolicy(' . \var_export("$this->root/policy.ini", true) . '), ' . \var_export("$this->root/passwd", true) . ', ' . \var_export("$this->root/shm", true) . ', ' . \var_export(["$this->root/tmp"], true) . ');'
             . '$application = new Larder\Console\Application(); $application->add($command); $application->setAutoExit(false);'
             . "\$words = $words; array_splice(\$words, 1, 0, ['fleet']);"
             . 'exit($application->run(new Symfony\Component\Console\Input\ArgvInput($words)));';
         $settings = ['-d', "larder.state=$this->root/state/%u", '-d', 'display_errors=stderr', '-d', 'error_reporting=-1', '-d', 'memory_limit=256M'];
         // Symfony's classes cannot all be loaded beforehand, so the other user gets a process that begins as he.
-        if ($uid === null) {
-            return Child::php($code, null, $settings);
-        }
+        $autoload = $uid === null ? \dirname(__DIR__, 3) . '/vendor/autoload.php' : Checkout::copy() . '/vendor/autoload.php';
 
-        return Child::run(['setpriv', '--reuid', (string) $uid, '--regid', (string) $uid, '--clear-groups', '--', \PHP_BINARY, ...$settings, '-r', 'require ' . \var_export(Checkout::copy() . '/vendor/autoload.php', true) . ';' . $code]);
+        return [...($uid === null ? [] : ['setpriv', '--reuid', (string) $uid, '--regid', (string) $uid, '--clear-groups', '--']), \PHP_BINARY, ...$settings, '-r', 'require ' . \var_export($autoload, true) . ";$code"];
     }
 
     /**
