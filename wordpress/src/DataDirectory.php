@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
+use Larder\Config\Directory;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 

@@ -44,7 +44,9 @@ final class ActingUser
 
     public function __destruct()
     {
-        $this->isRoot && \posix_initgroups('root', 0);
+        if ($this->isRoot) {
+            \posix_initgroups('root', 0);
+        }
     }
 
     /** A group that is nobody's. */

@@ -8,7 +8,7 @@ namespace Larder\Console\Fleet;
  * Reads directories and the beginnings of files that somebody hostile may have put there: never more than so much, never
  * through a link, and without waiting for a pipe. The caller keeps PHP quiet.
  *
- * @phpstan-type Stat array{ino: int, mode: int, nlink: int, uid: int, size: int, atime: int, mtime: int, ctime: int, blocks: int, ...}
+ * @phpstan-type Stat array{dev: int, ino: int, mode: int, nlink: int, uid: int, size: int, atime: int, mtime: int, ctime: int, blocks: int, ...}
  */
 final class Files
 {

@@ -226,12 +226,17 @@ final class Inspection
      */
     private function state(array $states, string $directory, int $uid, ?string $user): void
     {
-        $isRemote = \in_array(FileNames::REMOTE, \array_column($states, 2), true);
         $cache = $this->found[FileNames::SQLITE . ' '] ?? $this->found[FileNames::FILES . ' '] ?? null;
-        if ($cache === null && $isRemote) {
-            $cache = $this->found[FileNames::REMOTE . ' '] = new Found($uid, $user, $directory, $directory, FileNames::REMOTE);
+        $isRemote = \in_array(FileNames::REMOTE, \array_column($states, 2), true);
+        // A user's notes alone are worth a line only when there is no such user any more.
+        if ($cache === null && ($isRemote || ($states !== [] && $user === null && $this->found === []))) {
+            $kind = $isRemote ? FileNames::REMOTE : 'notes';
+            $cache = $this->found["$kind "] = new Found($uid, $user, $directory, $directory, $kind);
         }
-        foreach ($cache === null ? [] : $states as [$name, $stat]) {
+        if ($cache === null) {
+            return;
+        }
+        foreach ($states as [$name, $stat]) {
             $this->count($cache, "$directory/$name", $name, $stat, $uid);
             if ($name === IncidentLog::FILE && $stat['size'] > 0) {
                 $cache->problems['incident'] = 'another program has removed, emptied or damaged files (' . IncidentLog::FILE . ')';

@@ -46,14 +46,14 @@ final readonly class SegmentHeader
             return null;
         }
         [$layout, $length] = self::numbers('V2', $page, 8);
-        [$bytes, $check] = [...self::numbers('P', $page, self::BYTES), \substr($page, self::CHECK, 8)];
-        if ($layout === self::LAYOUT && \strrev($check) !== \hash('fnv1a64', \substr($page, 0, self::CHECK), true)) {
+        [$bytes] = self::numbers('P', $page, self::BYTES);
+        if ($layout === self::LAYOUT && \strrev(\substr($page, self::CHECK, 8)) !== \hash('fnv1a64', \substr($page, 0, self::CHECK), true)) {
             return null;
         }
         $isKnown = $layout === self::LAYOUT && $length > self::CHECK + self::HITS && $length <= self::LENGTH;
         [$hits, $misses, $ended] = $isKnown ? [...self::numbers('P', $page, $length - self::HITS), ...self::numbers('P2', $page, $length - self::MISSES)] : [null, null, null];
 
-        return new self(\max(0, (int) $bytes), \strrev(\substr($page, self::BOOT, 8)), \substr($page, self::BUILD, self::BYTES - self::BUILD), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
+        return new self(\max(0, $bytes), \strrev(\substr($page, self::BOOT, 8)), \substr($page, self::BUILD, self::BYTES - self::BUILD), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
     }
 
     /** This start of the machine, as a header names it; '': unknown. */

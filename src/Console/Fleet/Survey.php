@@ -126,7 +126,7 @@ final class Survey
      */
     private function inspect(string $path, array $stat, int $as): void
     {
-        $key = ($stat['dev'] ?? 0) . " {$stat['ino']}";
+        $key = "{$stat['dev']} {$stat['ino']}";
         if (isset($this->seen[$key]) || !$this->acting->isFor($as)) {
             return;
         }
@@ -135,7 +135,7 @@ final class Survey
         $this->add($this->acting->as($as, fn(): array => $this->inspection->of($path, $stat, $user)));
         foreach (\array_unique($this->inspection->trees) as $tree) {
             $of = $this->acting->as($as, static fn(): ?array => Files::stat($tree));
-            $key = $of === null ? '' : ($of['dev'] ?? 0) . " {$of['ino']}";
+            $key = $of === null ? '' : "{$of['dev']} {$of['ino']}";
             if ($of !== null && Files::isDirectory($of) && $of['uid'] === $stat['uid'] && !isset($this->seen[$key])) {
                 $this->seen[$key] = true;
                 $this->add($this->acting->as($as, fn(): array => $this->inspection->tree($tree, $of, $user)));
