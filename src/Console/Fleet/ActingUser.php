@@ -44,9 +44,8 @@ final class ActingUser
 
     public function __destruct()
     {
-        if ($this->isRoot) {
-            \posix_initgroups('root', 0);
-        }
+        // Whoever goes on after the command (a test, an application) has root's groups again.
+        !$this->isRoot || \posix_initgroups('root', 0) || throw new \LogicException('The groups of this process cannot be changed back.');
     }
 
     /** A group that is nobody's. */
