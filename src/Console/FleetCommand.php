@@ -200,7 +200,7 @@ final class FleetCommand extends Command
             Text::json($output, ['schema' => self::SCHEMA, 'removed' => \count($gone), 'removed_bytes' => $bytes, 'left' => \array_map(Text::key(...), $orphans->left)]);
         } else {
             foreach ($orphans->left as $path) {
-                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays, since something else is in it, or nobody may remove it');
+                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays, since it has pages for a web server or something else in it, or nobody may remove it');
             }
             $output->writeln(\count($gone) . ' of users who do not exist: ' . Text::bytes($bytes) . ' removed');
         }

@@ -88,8 +88,8 @@ final class Files
      */
     public static function open(string $path, array $stat)
     {
-        // "n": O_NONBLOCK. Somebody may have put a pipe there since the look.
-        $handle = self::isPlain($stat) ? \fopen($path, 'rn') : false;
+        // "n": O_NONBLOCK, for somebody may have put a pipe there since the look; "e": O_CLOEXEC.
+        $handle = self::isPlain($stat) ? \fopen($path, 'rne') : false;
         if ($handle === false) {
             return null;
         }

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Console\Fleet;
 
 use Larder\System\DirectoryList;
-use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
 
 /**
@@ -13,8 +12,8 @@ use Larder\System\Quiet;
  * user. It follows no link and removes none, and acts with that user's rights, so that a path which leads elsewhere by now leads
  * nowhere that he could not remove himself.
  *
- * Whoever is killed in the middle leaves directories that are found again: what tells that they are Larder's goes last, and
- * the list of the user's directories after those.
+ * Whoever is killed in the middle leaves directories that are found again: each file in them tells that they are Larder's, and the
+ * list of the user's directories goes after those.
  */
 final class Orphans
 {
@@ -46,7 +45,12 @@ final class Orphans
     {
         $directories = [];
         foreach ($orphans as $found) {
-            $found->kind === 'static' || $directories["$found->uid $found->directory"] = [$found->directory, $found->uid];
+            if ($found->kind === 'static') {
+                // It has no names of Larder's, but those of pages.
+                $this->left[] = $found->directory;
+            } else {
+                $directories["$found->uid $found->directory"] = [$found->directory, $found->uid];
+            }
         }
         // The deepest first; a list of directories after the directories.
         \usort($directories, static fn(array $a, array $b): int => [self::hasList($a[0]), \substr_count($b[0], '/')] <=> [self::hasList($b[0]), \substr_count($a[0], '/')]);
@@ -80,7 +84,6 @@ final class Orphans
     private function inside(string $directory, int $uid): int
     {
         $bytes = 0;
-        $last = [];
         foreach (Files::names($directory) ?? [] as $name) {
             $path = "$directory/$name";
             $stat = Files::stat($path);
@@ -91,19 +94,12 @@ final class Orphans
             if (FileNames::kind($name) === null && !$isSegment) {
                 continue;
             }
-            if (\in_array($name, [PrivateDirectory::MARK, DirectoryList::FILE], true)) {
-                $last[] = $path;
-            } elseif (Files::isPlain($stat)) {
+            if (Files::isPlain($stat)) {
                 $bytes += \unlink($path) ? Files::taken($stat) : 0;
             } elseif (Files::isDirectory($stat) && FileNames::isWhole($name)) {
                 $bytes += $this->whole($path, $uid, self::DEPTH);
             }
         }
-        foreach ($last as $path) {
-            $stat = Files::stat($path);
-            $bytes += $stat !== null && Files::isPlain($stat) && \unlink($path) ? Files::taken($stat) : 0;
-        }
-
         return $bytes;
     }
 

@@ -467,7 +467,7 @@ final class SqliteStore implements ReadsPosition
             }
             try {
                 $this->written = true;
-                $outcomes = ($this->writing ??= new Writing($database, $this->asked, $this->budget(...)))->commit($changes, $timeout ?? $this->timeout);
+                $outcomes = ($this->writing ??= new Writing($database, $this->asked, $this->policy))->commit($changes, $timeout ?? $this->timeout);
                 if ($outcomes !== null) {
                     return $outcomes;
                 }

@@ -10,6 +10,7 @@ use Larder\Store\ChangeResult;
 use Larder\Store\Record;
 use Larder\System\Clock;
 use Larder\System\Failure;
+use Larder\System\ServerPolicy;
 
 /**
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
@@ -96,11 +97,8 @@ final class Writing
 
     private ?Sweeper $sweeper = null;
 
-    /**
-     * @param int             $asked  bytes that are configured
-     * @param \Closure(): int $budget what the server's policy leaves of them; to ask costs as much as many a change
-     */
-    public function __construct(private readonly Database $database, private readonly int $asked, private readonly \Closure $budget)
+    /** @param int $asked bytes that are configured; to ask what the policy leaves of them costs as much as many a change */
+    public function __construct(private readonly Database $database, private readonly int $asked, private readonly ?ServerPolicy $policy)
     {
         $this->longest = \min(ChangeLog::LONGEST_BODY, $asked >> 9);
     }
@@ -307,9 +305,14 @@ final class Writing
         $this->flush === 0 || $this->sweeper()->flushed($this->flush);
     }
 
+    private function budget(): int
+    {
+        return ($this->policy ?? new ServerPolicy())->atMost($this->asked, 'disk');
+    }
+
     private function sweeper(): Sweeper
     {
-        return $this->sweeper ??= new Sweeper($this->database, ($this->budget)());
+        return $this->sweeper ??= new Sweeper($this->database, $this->budget());
     }
 
     private function make(Change $change): ChangeResult
@@ -325,7 +328,7 @@ final class Writing
         [, $position, $writer, $kind, , $alive, $used] = $row;
         $isThere = self::isThere($row);
         $body = $change->body;
-        $isTooLarge = $body !== null && \strlen($body) > SqliteStore::LEAST >> 2 && \strlen($body) > ($this->budget)() >> 2;
+        $isTooLarge = $body !== null && \strlen($body) > SqliteStore::LEAST >> 2 && \strlen($body) > $this->budget() >> 2;
         // A key's change in the journal must stay there.
         $isLogged = $change->logged || $position > 0;
         if ($isLogged) {

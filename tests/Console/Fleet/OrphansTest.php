@@ -139,7 +139,7 @@ final class OrphansTest extends TestCase
     }
 
     /** Whatever was removed until a kill -9, the next run finds the rest. */
-    // Seen to fail: the mark and the list removed first.
+    // Seen to fail: the list removed first; a directory with nothing left but its mark.
     public function testADeathInTheMiddleLeavesWhatTheNextRunFinds(): void
     {
         $home = $this->server->user(self::ANNA, 'anna');

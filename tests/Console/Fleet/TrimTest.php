@@ -77,6 +77,8 @@ final class TrimTest extends TestCase
         $notes = (string) \file_get_contents("{$this->server->root}/state/0/fleet.json");
         \file_put_contents("{$this->server->root}/state/0/fleet.json", (string) \preg_replace('/,\d+\]/', ',' . (\time() + 9_999) . ']', $notes));
         self::assertSame([], $this->server->document('--trim=3600')['trimmed'], 'the clock was set back');
+        \preg_match('/,(\d+)\]/', (string) \file_get_contents("{$this->server->root}/state/0/fleet.json"), $since);
+        self::assertLessThanOrEqual(\time(), (int) ($since[1] ?? \PHP_INT_MAX));
     }
 
     /** Another build's segment is left alone, and so is what only looks like one: nothing is made beside it. */
