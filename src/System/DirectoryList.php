@@ -17,6 +17,9 @@ final readonly class DirectoryList
     /** Bytes: of a longer list, as an application leaves it that has a new directory each time, the oldest lines go. */
     public const LONGEST = 65_536;
 
+    /** Seconds to wait for others who note something, which takes them milliseconds. */
+    private const PATIENCE = 2.0;
+
     /** @param string $directory the private directory in which the list lies */
     public function __construct(private string $directory) {}
 
@@ -24,23 +27,21 @@ final readonly class DirectoryList
     public function add(string $path): void
     {
         $file = "$this->directory/" . self::FILE;
-        $handle = $path[0] !== '/' || Ownership::flaw($file) !== null ? null : FileLock::file($file);
-        if ($handle === null) {
+        $handle = \str_starts_with($path, '/') ? FileLock::file($file) : null;
+        if ($handle === null || !FileLock::take($handle, self::PATIENCE)) {
             return;
         }
         Quiet::call(static function () use ($handle, $path): void {
             // Who dies in between leaves a list with some old lines behind the new ones.
-            if (\flock($handle, \LOCK_EX)) {
-                $known = self::parse((string) \stream_get_contents($handle, self::LONGEST, 0));
-                $lines = '';
-                foreach ([...\array_filter($known, static fn(string $each): bool => $each !== $path && \is_dir($each)), $path] as $each) {
-                    $lines .= self::line($each);
-                }
-                while (\strlen($lines) > self::LONGEST) {
-                    $lines = \substr($lines, (int) \strpos($lines, "\n") + 1);
-                }
-                \rewind($handle) && \fwrite($handle, $lines) === \strlen($lines) && \ftruncate($handle, \strlen($lines));
+            $known = self::parse((string) \stream_get_contents($handle, self::LONGEST, 0));
+            $lines = '';
+            foreach ([...\array_filter($known, static fn(string $each): bool => $each !== $path && \is_dir($each)), $path] as $each) {
+                $lines .= self::line($each);
             }
+            while (\strlen($lines) > self::LONGEST) {
+                $lines = \substr($lines, (int) \strpos($lines, "\n") + 1);
+            }
+            \rewind($handle) && \fwrite($handle, $lines) === \strlen($lines) && \ftruncate($handle, \strlen($lines));
         });
         \fclose($handle);
     }
@@ -49,7 +50,9 @@ final readonly class DirectoryList
     public static function parse(string $text): array
     {
         $paths = [];
-        foreach (\explode("\n", \substr($text, 0, self::LONGEST)) as $line) {
+        $text = \substr($text, 0, self::LONGEST);
+        // A line without its end is a part of one.
+        foreach (\explode("\n", \substr($text, 0, (int) \strrpos($text, "\n"))) as $line) {
             $path = \rawurldecode($line);
             if ($path !== '' && $path[0] === '/' && \strlen($path) < 4096 && !\str_contains($path, "\0")) {
                 $paths[] = $path;

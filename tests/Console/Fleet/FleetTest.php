@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Console\Fleet;
 
 use Larder\Config\Options;
+use Larder\Console\Fleet\Files;
 use Larder\Console\Fleet\Inspection;
 use Larder\Console\Fleet\SegmentHeader;
 use Larder\Console\Fleet\Survey;
@@ -220,6 +221,17 @@ final class FleetTest extends TestCase
         }
 
         self::assertSame(0, $this->server->fleet()->status);
+    }
+
+    /** Seen to fail: a list without end. */
+    public function testADirectoryFillsNobodysMemory(): void
+    {
+        $directory = new TemporaryDirectory();
+        for ($i = 0; $i < Files::MOST + 10; $i++) {
+            \touch($directory->file((string) $i));
+        }
+
+        self::assertCount(Files::MOST, Files::names($directory->path) ?? []);
     }
 
     /** Between the look and the opening somebody may put another file there. */
