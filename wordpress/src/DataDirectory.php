@@ -6,7 +6,6 @@ namespace Larder\WordPress;
 
 use Larder\Config\Directory;
 use Larder\System\Ownership;
-use Larder\System\PrivateDirectory;
 
 /**
  * Where a site's cache lies on disk if its owner does not say: found by web and command line alike, where the web server

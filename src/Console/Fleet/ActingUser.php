@@ -4,10 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Console\Fleet;
 
+use Larder\Console\Support\Text;
 use Larder\Store\File\Sizes;
+use Larder\Store\File\State;
 use Larder\System\DirectoryList;
 use Larder\System\Failure;
+use Larder\System\IncidentLog;
+use Larder\System\MachineBoot;
 use Larder\System\Ownership;
+use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
 
 /**
@@ -26,7 +31,10 @@ final class ActingUser
     private const NEEDED = ['posix_seteuid', 'posix_setegid', 'posix_initgroups'];
 
     /** Classes that are used as another user, who may not be able to read them: PHP loads them now. */
-    private const CLASSES = [Found::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Sizes::class, DirectoryList::class, Quiet::class, Failure::class];
+    private const CLASSES = [
+        Found::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, State::class, Sizes::class,
+        DirectoryList::class, PrivateDirectory::class, IncidentLog::class, MachineBoot::class, Quiet::class, Failure::class,
+    ];
 
     public readonly bool $isRoot;
 

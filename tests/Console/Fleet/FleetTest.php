@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Console\Fleet;
 
-use Larder\Config\Options;
 use Larder\Console\Fleet\Files;
 use Larder\Console\Fleet\Inspection;
 use Larder\Console\Fleet\SegmentHeader;
@@ -13,6 +12,7 @@ use Larder\Console\FleetCommand;
 use Larder\Segment;
 use Larder\System\DirectoryList;
 use Larder\Tests\Config\Child;
+use Larder\Tests\Support\Checkout;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -221,6 +221,34 @@ final class FleetTest extends TestCase
         }
 
         self::assertSame(0, $this->server->fleet()->status);
+    }
+
+    /** Where root alone can read the library, as below /root. */
+    // Seen to fail: without the classes that are loaded beforehand.
+    public function testTheLibraryMayBeClosedToTheUsers(): void
+    {
+        $closed = new TemporaryDirectory('larder-closed');
+        self::assertSame(0, Child::run(['cp', '-r', Checkout::copy() . '/bin', Checkout::copy() . '/src', Checkout::copy() . '/vendor', $closed->path])->status);
+        $state = $this->server->site(self::ANNA, 'anna');
+        $this->server->as(self::ANNA, "Larder\\Cache::open(['dsn' => 'file://{$this->server->root}/home/anna/files', 'near' => 'none'])->set('k', 'v');");
+        \chmod("$state/larder.db", 0o666);
+        \file_put_contents("$state/larder.db", 'x');
+        $this->server->put(self::ANNA, "$state/mishaps.txt", 'lost');
+        $this->server->put(self::ANNA, "{$this->server->root}/shm/larder-200001/noise", \str_repeat('LRLDSEG1', 512), 0o400);
+        $here = \dirname(__DIR__, 3) . '/vendor';
+        $command = static fn(array $words): array => \array_map(static fn(string $word): string => \str_replace($here, "$closed->path/vendor", $word), $words);
+        $open = $this->server->fleet();
+        $child = Child::run($command($this->server->command()));
+
+        self::assertSame([0, ''], [$child->status, $child->errors]);
+        // But for the last line, on what the machine's other programs have in memory.
+        $lines = static fn(string $output): array => \array_slice(\explode("\n", $output), 0, -2);
+        self::assertSame($lines($open->output), $lines($child->output));
+        self::assertSame(4, \substr_count($child->output, "\n! "), $child->output);
+        $this->server->deleteUsers();
+        $child = Child::run($command($this->server->command("--remove-orphans --yes --in={$this->server->root}/home")));
+        self::assertSame('', $child->errors);
+        self::assertFileDoesNotExist("$state/larder.db");
     }
 
     /** Seen to fail: a list without end. */
