@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\System\DirectoryList;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
@@ -30,8 +31,8 @@ final class Directory
      */
     public static function default(): string
     {
-        $set = \function_exists('get_cfg_var') ? \get_cfg_var(self::SETTING) : false;
-        if (\is_string($set) && ($set[0] ?? '') === '/') {
+        $set = self::set();
+        if ($set !== null) {
             return \rtrim(\str_replace('%u', (string) Ownership::user(), $set), '/');
         }
 
@@ -40,7 +41,7 @@ final class Directory
             $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($uid) : false;
             $home = $entry === false ? '' : \rtrim($entry['dir'], '/');
             if ($home !== '') {
-                $path = $home . '/.local/state/larder';
+                $path = self::inHome($home);
                 // An existing directory stays the default even if its file system has become read-only: values that a
                 // second directory holds meanwhile could come back stale.
                 if (\is_dir($path) && \fileowner($path) === $uid) {
@@ -63,6 +64,31 @@ final class Directory
     }
 
     /**
+     * Where that directory may be, for whoever looks for all users': with %u for the user's id.
+     *
+     * @param list<string> $shared where users without a home have theirs
+     *
+     * @return list<string>
+     */
+    public static function places(array $shared): array
+    {
+        return [...(self::set() === null ? [] : [\rtrim(self::set(), '/')]), ...\array_map(static fn(string $base): string => "$base/larder-%u", $shared)];
+    }
+
+    /** The same for a user with a home. */
+    public static function inHome(string $home): string
+    {
+        return $home . '/.local/state/larder';
+    }
+
+    private static function set(): ?string
+    {
+        $set = \function_exists('get_cfg_var') ? \get_cfg_var(self::SETTING) : false;
+
+        return \is_string($set) && ($set[0] ?? '') === '/' ? $set : null;
+    }
+
+    /**
      * Makes the directory, or checks that it is private. Costs a stat and another for each directory above if it exists and is private.
      *
      * @throws WrongUser            it belongs to another user
@@ -72,9 +98,24 @@ final class Directory
     public static function prepare(string $path): void
     {
         try {
-            PrivateDirectory::prepare($path);
+            PrivateDirectory::prepare($path) && self::note($path);
         } catch (UnsafeDirectory $unsafe) {
             throw InvalidConfiguration::directory($unsafe);
+        }
+    }
+
+    /** Notes a new directory where `larder fleet` looks for what this user has. It finds those inside the default one anyway. */
+    private static function note(string $path): void
+    {
+        $own = self::default();
+        if ($path === $own || \str_starts_with($path, "$own/")) {
+            return;
+        }
+        try {
+            PrivateDirectory::prepare($own);
+            (new DirectoryList($own))->add($path);
+        } catch (Failure|UnsafeDirectory|WrongUser) {
+            // Then it is found below the directories that somebody names.
         }
     }
 }

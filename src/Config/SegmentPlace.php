@@ -9,6 +9,7 @@ use Larder\SegmentException;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
+use Larder\System\ServerPolicy;
 use Larder\System\WrongUser;
 
 /** Chooses the segment's file, and opens it if this PHP can. */
@@ -85,12 +86,14 @@ final class SegmentPlace
      * @throws NoRoom
      * @throws Failure
      */
-    public static function open(Dsn $dsn, int $budget): Segment
+    public static function open(Dsn $dsn, int $budget, ?ServerPolicy $policy = null): Segment
     {
         $path = self::path($dsn);
         $bytes = \max(self::LEAST, self::bytes($dsn, $budget));
         try {
             self::prepare(\dirname($path));
+            // One that is there keeps its size. Under open_basedir the question might warn.
+            (string) \ini_get('open_basedir') === '' && \is_file($path) || $bytes = ($policy ?? new ServerPolicy())->atMost($bytes, 'segment');
 
             return Segment::open($path, $bytes);
         } catch (SegmentException $e) {

@@ -49,6 +49,7 @@ final class Application extends Symfony
             'stats' => static fn(): StatsCommand => new StatsCommand(),
             'top' => static fn(): TopCommand => new TopCommand(),
             'why' => static fn(): WhyCommand => new WhyCommand(),
+            'fleet' => static fn(): FleetCommand => new FleetCommand(),
             'page:config' => static fn(): PageConfigCommand => new PageConfigCommand(),
             'page:follow' => static fn(): PageFollowCommand => new PageFollowCommand(),
             'page:why' => static fn(): PageWhyCommand => new PageWhyCommand(),

@@ -7,6 +7,7 @@ namespace Larder\Console;
 use Larder\Config\InvalidConfiguration;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
+use Larder\Console\Doctor\Limits;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RedisServers;
 use Larder\Console\Doctor\RedisUser;
@@ -16,6 +17,7 @@ use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
+use Larder\System\ServerPolicy;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
@@ -28,6 +30,12 @@ use Symfony\Component\Console\Output\OutputInterface;
 final class DoctorCommand extends Command
 {
     private const ORDER = ['fail' => 0, 'warn' => 1, 'ok' => 2, 'note' => 3];
+
+    /** @param ServerPolicy $policy another one than the server's for tests */
+    public function __construct(private readonly ServerPolicy $policy = new ServerPolicy())
+    {
+        parent::__construct();
+    }
 
     protected function configure(): void
     {
@@ -55,7 +63,7 @@ final class DoctorCommand extends Command
         // A file that PHP cannot read (open_basedir, rights) becomes a finding, not a PHP warning.
         Quiet::begin();
         try {
-            foreach (self::look($place, $status) as $finding) {
+            foreach ($this->look($place, $status) as $finding) {
                 $findings[] = $finding;
                 if ($finding->level === 'fail' && $status === Application::OK) {
                     $status = Application::NOT_DONE;
@@ -78,7 +86,7 @@ final class DoctorCommand extends Command
     }
 
     /** @return iterable<Finding> */
-    private static function look(Place $place, int &$status): iterable
+    private function look(Place $place, int &$status): iterable
     {
         try {
             $was = Ownership::name(Ownership::user());
@@ -86,9 +94,10 @@ final class DoctorCommand extends Command
             yield Finding::ok('cache', $place->describe() . ($became ? ' (was ' . $was . ')' : ''));
             yield from Machine::findings($place->options);
             if ($place->directory !== null) {
-                yield from Folder::findings($place->directory, $place->options);
+                yield from Folder::findings($place->directory, $place->options, $this->policy);
             }
-            yield from SharedMemory::findings($place->options);
+            yield from Limits::findings($place->options, $this->policy);
+            yield from SharedMemory::findings($place->options, $this->policy);
             yield RoundTrip::finding($place);
             yield from RedisServers::findings($place);
             yield from RedisUser::findings($place);

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 use Larder\System\Quiet;
+use Larder\System\ServerPolicy;
 
 /**
  * Copies in files: a directory a shard. The shard's size in bytes stands in its lock file.
@@ -27,14 +28,14 @@ final class FileCopies implements Copies
     private const NEW = 'new';
 
     /** @param int $budget bytes */
-    public function __construct(private readonly string $directory, private readonly int $budget) {}
+    public function __construct(private readonly string $directory, private readonly int $budget, private readonly ?ServerPolicy $policy = null) {}
 
     public function put(mixed $lock, string $name, array $copy, array $ready, string $body, int $life): void
     {
         $head = Serve::head($copy, $ready);
         $bytes = \sprintf('%0' . Serve::HEAD . 'd', \strlen($head)) . $head . $body;
         $size = self::blocks(\strlen($bytes));
-        $most = \intdiv($this->budget, self::SHARDS);
+        $most = \intdiv(($this->policy ?? new ServerPolicy())->atMost($this->budget, 'disk'), self::SHARDS);
         if ($size > $most || \strlen($head) >= 10 ** Serve::HEAD) {
             $this->drop($name);
 

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 use Larder\Driver\Sqlite\SqliteConnection;
+use Larder\System\ServerPolicy;
 
 /**
  * Applies the log of pushes to the database, in the caller's transaction, and lets a new log begin.
@@ -30,7 +31,7 @@ final class PushLogApplier
     /** @var ?array{string, int} epoch and room of the log that begins after this transaction */
     private ?array $renewal = null;
 
-    public function __construct(public readonly PushLog $log, private readonly int $limit) {}
+    public function __construct(public readonly PushLog $log, private readonly int $limit, private readonly ?ServerPolicy $policy = null) {}
 
     public function begin(): void
     {
@@ -111,9 +112,23 @@ final class PushLogApplier
         // Never a number, which would be another array key.
         $epoch = "\xff" . \random_bytes(7);
         // Who appends sees neither a lease that ends nor a release: what is claimed keeps its place.
-        $room = \max(0, \min(PushLog::ROOM, $this->limit - MessageTables::waiting($connection) - MessageTables::leases($connection)));
+        // What a log takes is not counted before it is in the database: it is never long.
+        $room = $this->holds($connection, 0) ? \max(0, \min(PushLog::ROOM, $this->limit - MessageTables::waiting($connection) - MessageTables::leases($connection))) : 0;
         MessageTables::run($connection, 'UPDATE state SET was = ?, was_applied = ?, was_tail = ?, epoch = ?, applied = ?, tail = \'\', room = ?', [$was, $end, $tail, $epoch, PushLog::HEADER, $room]);
         $this->renewal = [$epoch, $room];
+    }
+
+    public function policy(): ServerPolicy
+    {
+        return $this->policy ?? new ServerPolicy();
+    }
+
+    /** Whether the server's policy lets the database hold so many bytes more. */
+    public function holds(SqliteConnection $connection, int $more): bool
+    {
+        $most = $this->policy()->atMost(\PHP_INT_MAX, 'queue');
+
+        return $most === \PHP_INT_MAX || ($connection->number('PRAGMA page_count') - $connection->number('PRAGMA freelist_count')) * $connection->number('PRAGMA page_size') + $more <= $most;
     }
 
     /**

@@ -7,6 +7,7 @@ namespace Larder\Queue;
 use Larder\Driver\Sqlite\SqliteConnection;
 use Larder\System\Memory;
 use Larder\System\Quiet;
+use Larder\System\ServerPolicy;
 use Larder\System\Signals;
 
 /**
@@ -43,10 +44,11 @@ final class SqliteTransport implements Transport
         private readonly Retry $retry,
         bool $isFull,
         float $timeout,
+        ?ServerPolicy $policy = null,
     ) {
         $this->database = new QueueDatabase($directory, $queue, $isFull, $timeout);
         $this->log = new PushLog($directory, $queue, $isFull);
-        $this->applier = new PushLogApplier($this->log, $limit);
+        $this->applier = new PushLogApplier($this->log, $limit, $policy);
         $this->claims = new SqliteClaims($this->applier, $retry);
         $this->waiters = new Waiters("$directory/queue-$queue.waiters");
     }
@@ -426,6 +428,9 @@ final class SqliteTransport implements Transport
         [$waiting, $isClosed] = $this->applier->room($connection, $count, $isPlain);
         if ($count > 0 && $waiting + $count > $this->limit) {
             throw QueueFull::holding($this->queue, $waiting, $this->limit);
+        }
+        if ($count > 0 && !$this->applier->holds($connection, \array_sum(\array_map(static fn(array $message): int => \strlen($message['body']), $messages)))) {
+            throw QueueFull::taking($this->queue, $waiting, $this->applier->policy()->file);
         }
         $n = MessageTables::number($connection, 'UPDATE state SET last = last + ? RETURNING last', [$count]) - $count;
         MessageTables::count($connection, $count);

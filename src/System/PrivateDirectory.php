@@ -29,18 +29,15 @@ final class PrivateDirectory
     /**
      * Makes sure that the directory exists, belongs to this user and is private. Costs a stat and another for each directory above if so.
      *
+     * @return bool whether it was made, or taken over, just now
+     *
      * @throws WrongUser       it belongs to another user
      * @throws UnsafeDirectory it is a symbolic link, a file, or shared with others and not Larder's own
      * @throws Failure         it cannot be created now
      */
-    public static function prepare(string $path): void
+    public static function prepare(string $path): bool
     {
-        if (Ownership::isPrivate($path)) {
-            return;
-        }
-        Quiet::call(static function () use ($path): void {
-            self::prepareSlowly($path);
-        });
+        return !Ownership::isPrivate($path) && Quiet::call(static fn(): bool => self::prepareSlowly($path));
     }
 
     /**
@@ -93,7 +90,7 @@ final class PrivateDirectory
         return true;
     }
 
-    private static function prepareSlowly(string $path): void
+    private static function prepareSlowly(string $path): bool
     {
         if (\is_link($path)) {
             $target = \realpath($path);
@@ -108,7 +105,8 @@ final class PrivateDirectory
                 'give a directory elsewhere, or type: chmod o-w ' . WrongUser::quoted($exposure),
             );
         }
-        if (!\is_dir($path)) {
+        $isNew = !\is_dir($path);
+        if ($isNew) {
             self::create($path);
         }
         $me = Ownership::user();
@@ -121,7 +119,7 @@ final class PrivateDirectory
         }
         $mode = \fileperms($path);
         if ($mode === false || ($mode & 0o077) === 0) {
-            return;
+            return $isNew;
         }
         $content = \array_diff(\scandir($path) ?: [], ['.', '..']);
         if ($content !== [] && !self::isMarked($path)) {
@@ -139,6 +137,8 @@ final class PrivateDirectory
         }
         self::mark($path);
         \clearstatcache();
+
+        return true;
     }
 
     /** Whether Larder made it or took it over: it carries the mark, which no other user has put there. */

@@ -9,11 +9,15 @@ use Larder\Config\Options;
 use Larder\Console\Application;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
+use Larder\Console\Doctor\Limits;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\Mount;
 use Larder\Console\Doctor\RedisUser;
 use Larder\Console\Doctor\Timing;
+use Larder\Console\DoctorCommand;
 use Larder\Lab\Service\Place;
+use Larder\System\Ownership;
+use Larder\System\ServerPolicy;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\StrictEndpoint;
@@ -25,9 +29,11 @@ use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Tester\ApplicationTester;
+use Symfony\Component\Console\Tester\CommandTester;
 
 #[CoversClass(Machine::class)]
 #[CoversClass(Folder::class)]
+#[CoversClass(Limits::class)]
 #[CoversClass(Mount::class)]
 #[CoversClass(Timing::class)]
 final class DoctorTest extends TestCase
@@ -87,6 +93,34 @@ final class DoctorTest extends TestCase
         self::assertSame('ok', $findings['truth tier']['level']);
         self::assertMatchesRegularExpression('/set [\d.]+ (us|ms|s), get [\d.]+ (us|ms|s)/', $findings['truth tier']['text']);
         self::assertSame([], \glob($this->root->path . '/cache/doctor-*'), 'it tidies up');
+    }
+
+    // Seen to fail: without Limits in the command; without min() there; the space by the budget that was asked for.
+    public function testTheServersPolicyIsNamedOnceForEachLimit(): void
+    {
+        $file = $this->root->write('policy.ini', "disk = 20M\nqueue = 10M\nsegment_total = 1G\nsegment=much\n");
+        \chmod($file, 0o644);
+        $tester = new CommandTester(new DoctorCommand(new ServerPolicy($file, Ownership::user())));
+        $tester->execute(['--dsn' => "sqlite://{$this->root->path}/cache?budget=300M&near=none"]);
+        $said = $tester->getDisplay();
+
+        self::assertSame(Application::NOT_DONE, $tester->getStatusCode());
+        self::assertStringContainsString("policy, disk    $file allows a cache on disk 20.0 MiB at most: asked for were 300.0 MiB, given are 20.0 MiB\n", $said);
+        self::assertStringContainsString("policy, queue   $file allows a queue in SQLite 10.0 MiB at most\n", $said);
+        self::assertStringContainsString("policy, segment_total $file allows the segments of all users 1.0 GiB at most\n", $said);
+        self::assertStringContainsString("fail policy          $file, line 4: the size \"much\" is no number of bytes; write for example segment = 100M\n", $said);
+        self::assertSame(4, \substr_count($said, $file));
+        self::assertMatchesRegularExpression('/space .* free, budget 20\.0 MiB/', $said);
+    }
+
+    public function testAPolicyThatPhpMayNotSeeIsSaid(): void
+    {
+        $code = 'foreach (Larder\Console\Doctor\Limits::findings(Larder\Config\Options::from("file://' . $this->root->path . '/cache")) as $finding) echo "$finding->level $finding->text";';
+
+        self::assertMatchesRegularExpression(
+            '~^note PHP may not see /etc/larder/policy.ini \(open_basedir\).* before open_basedir names /etc/larder/$~',
+            Child::php($code, options: ['-d', 'open_basedir=' . \dirname(__DIR__, 2) . ':' . $this->root->path])->output,
+        );
     }
 
     /** @return iterable<string, array{string, string, string, string}> scheme, file, what is done to it, what is said */

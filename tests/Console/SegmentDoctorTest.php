@@ -8,8 +8,11 @@ use Larder\Config\Options;
 use Larder\Config\SegmentPlace;
 use Larder\Config\Version;
 use Larder\Console\Doctor\Finding;
+use Larder\Console\Doctor\Limits;
 use Larder\Console\Doctor\SharedMemory;
 use Larder\Segment;
+use Larder\System\Ownership;
+use Larder\System\ServerPolicy;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -25,6 +28,19 @@ final class SegmentDoctorTest extends TestCase
     protected function setUp(): void
     {
         $this->directory = new TemporaryDirectory();
+    }
+
+    // Seen to fail: without the comparison with the file's size.
+    public function testOneThatIsLargerThanTheServersPolicyIsNamed(): void
+    {
+        $this->segment(4 << 20);
+        $file = $this->directory->write('policy.ini', 'segment = 2M');
+        \chmod($file, 0o644);
+        $findings = [...Limits::findings(Options::from(['near' => 'segment://' . $this->directory->file('segment'), 'dsn' => 'file://' . $this->directory->path . '/cache']), new ServerPolicy($file, Ownership::user()))];
+
+        self::assertSame(['note', 'warn'], \array_column($findings, 'level'));
+        self::assertSame("$file allows a segment 2.0 MiB at most: asked for were 64.0 MiB, given are 2.0 MiB", $findings[0]->text);
+        self::assertSame($this->directory->file('segment') . " may grow to 4.0 MiB: it was made before $file allowed only 2.0 MiB", $findings[1]->text);
     }
 
     public function testItSaysWhatIsInIt(): void

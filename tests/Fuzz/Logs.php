@@ -112,7 +112,7 @@ final class Logs
 
     private function rememberOf(string $directory, string $engine): void
     {
-        $store = $engine === 'sqlite' ? new SqliteStore($directory, 8 << 20, 0.1, true) : new FileStore($directory, 8 << 20, 0.1);
+        $store = $engine === 'sqlite' ? new SqliteStore($directory, 8 << 20, 0.1) : new FileStore($directory, 8 << 20, 0.1);
         try {
             foreach ($store->each() as $key => $record) {
                 if (\strlen($record->body) < 500 && \count($this->old[$directory] ?? []) < self::MOST && !\in_array($record->body[0] ?? '', Change::KEPT, true)) {

@@ -5,10 +5,12 @@ declare(strict_types=1);
 namespace Larder\Tests\Security;
 
 use Larder\Cache;
+use Larder\Segment;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
 /** Keys, groups, tags and prefixes with whatever bytes a visitor sends: none of them is another's. */
@@ -138,6 +140,39 @@ final class NamesTest extends TestCase
         foreach (self::PREFIXES as $prefix) {
             $cache = Cache::open(['prefix' => $prefix] + $base);
             self::assertSame($prefix === 'a' ? [] : $values[$prefix], $cache->getMultiple(self::HOSTILE), $prefix);
+        }
+    }
+
+    /** As several WordPresses of one user do: each with a directory or a prefix of its own, and one segment before all. */
+    // Seen to fail: a name of the near tier without the mark (the directory); one without the prefix.
+    #[RequiresPhpExtension('larder')]
+    public function testSitesOfOneUserShareASegmentAndNoKey(): void
+    {
+        $this->directory = new TemporaryDirectory();
+        $path = $this->directory->path;
+        $near = "segment://$path/segment";
+        $sites = [];
+        foreach (['one', 'two'] as $directory) {
+            foreach (['a', 'a:', 'wp-0123456789ab'] as $prefix) {
+                $sites["$directory $prefix"] = ['disk' => "sqlite://$path/$directory", 'prefix' => $prefix, 'near' => $near];
+            }
+        }
+        foreach ($sites as $name => $options) {
+            self::assertTrue(Cache::open($options)->setMultiple(\array_map(static fn(string $key): string => "$name > $key", \array_combine(self::HOSTILE, self::HOSTILE))));
+        }
+        // Once from the disk into the segment, and once from there.
+        foreach ([1, 2] as $_) {
+            foreach ($sites as $name => $options) {
+                self::assertSame(\array_map(static fn(string $key): string => "$name > $key", \array_combine(self::HOSTILE, self::HOSTILE)), Cache::open($options)->getMultiple(self::HOSTILE), $name);
+            }
+        }
+        $stats = Segment::open("$path/segment")->stats();
+        self::assertGreaterThanOrEqual(\count($sites) * \count(self::HOSTILE), $stats['hits']);
+        self::assertTrue(Cache::open($sites['one a'])->flush());
+        self::assertTrue(Cache::open($sites['two a'])->delete('a'));
+        foreach ($sites as $name => $options) {
+            $cache = Cache::open($options);
+            self::assertSame($name === 'one a' ? [null, null] : [$name === 'two a' ? null : "$name > a", "$name > b"], [$cache->get('a'), $cache->get('b')], $name);
         }
     }
 

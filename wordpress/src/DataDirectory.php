@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
+use Larder\Config\Directory;
 use Larder\System\Ownership;
-use Larder\System\PrivateDirectory;
 
 /**
  * Where a site's cache lies on disk if its owner does not say: found by web and command line alike, where the web server
@@ -148,7 +148,7 @@ final class DataDirectory
     private static function make(string $path, string $content): bool
     {
         try {
-            PrivateDirectory::prepare($path);
+            Directory::prepare($path);
         } catch (\Throwable) {
             return false;
         }

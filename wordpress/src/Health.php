@@ -7,6 +7,7 @@ namespace Larder\WordPress;
 use Larder\Config\Options;
 use Larder\Console\Doctor\Finding;
 use Larder\Console\Doctor\Folder;
+use Larder\Console\Doctor\Limits;
 use Larder\Console\Doctor\Machine;
 use Larder\Console\Doctor\RoundTrip;
 use Larder\Console\Doctor\SharedMemory;
@@ -271,6 +272,7 @@ final class Health
                 foreach ([
                     static fn() => Machine::findings($place->options),
                     static fn() => $place->directory === null ? [] : Folder::findings($place->directory, $place->options),
+                    static fn() => Limits::findings($place->options),
                     static fn() => SharedMemory::findings($place->options),
                     static fn() => [RoundTrip::finding($place)],
                 ] as $look) {

@@ -12,6 +12,7 @@ use Larder\System\Failure;
 use Larder\System\IncidentLog;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
+use Larder\System\ServerPolicy;
 use Larder\System\WrongUser;
 
 /**
@@ -30,7 +31,7 @@ final class Folder
      *
      * @throws WrongUser after the findings before it
      */
-    public static function findings(string $path, Options $options): iterable
+    public static function findings(string $path, Options $options, ServerPolicy $policy = new ServerPolicy()): iterable
     {
         $there = \is_dir($path);
         try {
@@ -49,7 +50,7 @@ final class Folder
         ));
         yield from self::mishaps($path);
         yield from self::mount($path);
-        yield from self::space($path, $options->budget);
+        yield from self::space($path, $policy->atMost($options->budget, 'disk'));
         yield self::latency($path);
         yield from self::privateTemporary($path, '/');
     }

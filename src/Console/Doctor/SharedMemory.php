@@ -12,6 +12,7 @@ use Larder\Config\Version;
 use Larder\Console\Support\Text;
 use Larder\System\Failure;
 use Larder\System\Ownership;
+use Larder\System\ServerPolicy;
 
 /** Checks the segment: whether it is used, what it holds and, if there is none, why. */
 final class SharedMemory
@@ -29,7 +30,7 @@ final class SharedMemory
     private const MANY = 1000;
 
     /** @return iterable<Finding> */
-    public static function findings(Options $options): iterable
+    public static function findings(Options $options, ServerPolicy $policy = new ServerPolicy()): iterable
     {
         if (!\extension_loaded('larder')) {
             yield self::notLoaded($options);
@@ -43,7 +44,7 @@ final class SharedMemory
                 default => 'near=none, or larder.segment=none in php.ini, switches it off',
             });
         } else {
-            yield from self::opened($options->near, $options);
+            yield from self::opened($options->near, $options, $policy);
         }
     }
 
@@ -77,11 +78,11 @@ final class SharedMemory
     }
 
     /** @return iterable<Finding> */
-    private static function opened(Dsn $dsn, Options $options): iterable
+    private static function opened(Dsn $dsn, Options $options, ServerPolicy $policy): iterable
     {
         $path = SegmentPlace::path($dsn);
         try {
-            $segment = SegmentPlace::open($dsn, $options->nearBudget);
+            $segment = SegmentPlace::open($dsn, $options->nearBudget, $policy);
         } catch (Failure $failure) {
             yield Finding::warn('segment', 'not used: ' . $failure->getMessage(), 'Fix that, or name another file (near=segment:///dev/shm/app/segment), or write near=none.');
 
@@ -96,7 +97,7 @@ final class SharedMemory
                 $path . ', used, but values are copied: this process could not map it at ' . $stats['address'] . ', or more processes use it than it has slots for',
                 'It works, but is slower for large values. If the web copies too, restart php-fpm; then remove the file while nothing uses it.',
             );
-        yield self::size($stats, $dsn, $options);
+        yield self::size($stats, $dsn, $policy->atMost(SegmentPlace::bytes($dsn, $options->nearBudget), 'segment'));
         if ($stats['refused'] > 0 && $stats['refused'] * 100 > $stats['sets']) {
             yield Finding::warn('segment, room', $stats['refused'] . ' values of ' . $stats['sets'] . ' were not stored: they were too large, or long requests held the values that could have been evicted', self::larger($path, $stats['bytes_total']));
         }
@@ -120,7 +121,7 @@ final class SharedMemory
     }
 
     /** @param array{entries: int, bytes_used: int, bytes_taken: int, bytes_total: int, hits: int, misses: int, evictions: int, expired: int, ...} $stats */
-    private static function size(array $stats, Dsn $dsn, Options $options): Finding
+    private static function size(array $stats, Dsn $dsn, int $asked): Finding
     {
         $gets = $stats['hits'] + $stats['misses'];
         $ratio = $gets === 0 ? 1.0 : $stats['hits'] / $gets;
@@ -138,7 +139,6 @@ final class SharedMemory
         if ($gets >= self::MANY && $ratio < self::POOR && $stats['evictions'] > 0 && $stats['bytes_used'] > self::FULL * $stats['bytes_total']) {
             return Finding::warn('segment, size', $text . ': it is full, and many gets ask for evicted values', self::larger($path, $stats['bytes_total']));
         }
-        $asked = SegmentPlace::bytes($dsn, $options->nearBudget);
         // A segment has whole pages, so its size may differ a little from the configured one.
         if (\abs($stats['bytes_total'] - $asked) > $asked / 8) {
             $text .= '. ' . Text::bytes($asked) . ' were configured: an existing file keeps its size, and this machine\'s policy may allow less';

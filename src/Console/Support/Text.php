@@ -48,12 +48,12 @@ final class Text
         return $seconds > -120 && $seconds < 120 ? "$seconds s" : self::duration((float) $seconds);
     }
 
-    /** Formats a key or another string of unknown origin: no control character reaches the terminal. */
+    /** Formats a key or another string of unknown origin: nothing reaches the terminal that controls it, or turns the writing round. */
     public static function line(string $text, int $width = 60): string
     {
         $text = \preg_replace_callback(
-            '/[\x00-\x1f\x7f]/',
-            static fn(array $match): string => \sprintf('\x%02x', \ord($match[0])),
+            '/[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]/u',
+            static fn(array $match): string => '\x' . \implode('\x', \str_split(\bin2hex($match[0]), 2)),
             \preg_match('//u', $text) === 1 ? $text : \addcslashes($text, "\x80..\xff"),
         ) ?? '';
 

@@ -9,6 +9,7 @@ use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
+use Larder\System\ServerPolicy;
 use Larder\System\StaticCopies;
 
 /**
@@ -56,7 +57,7 @@ final class Tree
     private bool $isPrepared = false;
 
     /** @param Cache $cache whose pages these are */
-    public function __construct(private readonly Cache $cache, public readonly string $directory)
+    public function __construct(private readonly Cache $cache, public readonly string $directory, private readonly ?ServerPolicy $policy = null)
     {
         $this->mirror = new StaticCopies($directory);
         $this->state = $this->mirror->state;
@@ -107,7 +108,7 @@ final class Tree
             $lock = $this->mirror->lock();
             try {
                 if ($lock !== null && $this->update([]) && $isStored()) {
-                    $this->put($options->budget, $path, $labels, $new, $end, $names);
+                    $this->put(($this->policy ?? new ServerPolicy())->atMost($options->budget, 'disk'), $path, $labels, $new, $end, $names);
                 }
                 $this->sweep($buckets, $now);
             } finally {

@@ -16,6 +16,7 @@ use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
+use Larder\System\ServerPolicy;
 
 /**
  * Keeps records in files of a directory, shared by the processes of a server. The files outlive the processes.
@@ -57,15 +58,19 @@ final class FileStore implements Store
     private readonly Shared $shared;
     private int $reads = 0;
     private int $writes = 0;
+
+    /** Bytes, once the policy was asked. */
+    private ?int $budget = null;
+
     /** @var array<int, string> paths of records that were read */
     private array $used = [];
 
     /**
      * @param string $directory created if missing; belongs to this user, and nothing else uses it
-     * @param int    $budget    bytes that the files of the records take on the disk
+     * @param int    $asked     bytes that the files of the records take on the disk
      * @param float  $timeout   seconds that a call waits for other processes, at most
      */
-    public function __construct(private readonly string $directory, private readonly int $budget, float $timeout)
+    public function __construct(private readonly string $directory, private readonly int $asked, float $timeout, private readonly ?ServerPolicy $policy = null)
     {
         $this->shared = new Shared($directory, $timeout);
     }
@@ -130,7 +135,7 @@ final class FileStore implements Store
                 $state->done = $log->end();
                 $this->shared->save($state, $handle);
                 for ($this->writes += \count($changes); $this->writes >= self::WRITES; $this->writes -= self::WRITES) {
-                    $this->sweep()->shrink($handle, $this->budget);
+                    $this->sweep()->shrink($handle, $this->budget());
                 }
             } finally {
                 $this->shared->release();
@@ -165,9 +170,9 @@ final class FileStore implements Store
                 $sweep->used($this->used);
                 $turn = \random_int(1, self::RARELY);
                 if ($turn <= 2) {
-                    $sweep->run($handle, $this->budget);
+                    $sweep->run($handle, $this->budget());
                 } else {
-                    $sweep->shrink($handle, $this->budget);
+                    $sweep->shrink($handle, $this->budget());
                 }
                 if ($turn === 1) {
                     $sweep->others($this->directory);
@@ -219,11 +224,17 @@ final class FileStore implements Store
                 'engine' => 'files',
                 'entries' => (int) \array_sum(\array_column($sizes, 1)),
                 'bytes' => (int) \array_sum(\array_column($sizes, 0)),
-                'budget' => $this->budget,
+                'budget' => $this->budget(),
             ];
         } finally {
             Quiet::end();
         }
+    }
+
+    /** Bytes: what was asked for, as far as the server's policy allows. */
+    private function budget(): int
+    {
+        return $this->budget ??= ($this->policy ?? new ServerPolicy())->atMost($this->asked, 'disk');
     }
 
     /**
@@ -245,7 +256,7 @@ final class FileStore implements Store
             fn(int $limit, ?string $writer): JournalIndex => $this->shared->log()->cover($limit, $writer),
         );
         $conflict = $judge->conflict($change, $record);
-        if ($conflict !== null || ($change->body !== null && \strlen($change->body) > $this->budget)) {
+        if ($conflict !== null || ($change->body !== null && \strlen($change->body) > $this->budget())) {
             $found = $record === null ? null : RecordFile::decode((string) \file_get_contents($path));
             if ($conflict === null) {
                 return ChangeResult::refused($found[1] ?? null);

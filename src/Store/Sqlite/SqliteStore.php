@@ -15,6 +15,7 @@ use Larder\Store\Snapshot;
 use Larder\System\Clock;
 use Larder\System\Failure;
 use Larder\System\Fork;
+use Larder\System\ServerPolicy;
 
 /**
  * Keeps records and journal in one SQLite database, for the processes of one server and one user.
@@ -96,15 +97,24 @@ final class SqliteStore implements ReadsPosition
     /** Size of the change counter at which nothing waited that this process must apply before it reads. */
     private int $size = -1;
 
+    /** Bytes that any policy allows: ServerPolicy::LEAST, which is not named because that would load the class. */
+    public const LEAST = 1 << 20;
+
+    /** Of so many requests that change little, or nothing, one asks the policy. */
+    private const ASKS = 128;
+
+    /** Bytes, once the policy was asked. */
+    private ?int $budget = null;
+
     /** Whether anything was written since the last tidy(). */
     private bool $written = false;
 
     /**
      * @param string $directory of this store alone; exists with mode 0700, or is created so
-     * @param int    $budget    bytes of records and journal, at least 1 MB
+     * @param int    $asked     bytes of records and journal, at least 1 MB
      * @param float  $timeout   seconds that a call may wait for other processes
      */
-    public function __construct(string $directory, private readonly int $budget, private readonly float $timeout)
+    public function __construct(string $directory, private readonly int $asked, private readonly float $timeout, private readonly ?ServerPolicy $policy = null)
     {
         $this->files = new DatabaseFiles($directory);
         $this->made = new ChangeResult(true, 0);
@@ -431,7 +441,7 @@ final class SqliteStore implements ReadsPosition
         foreach ($changes as $change) {
             $part[] = $change;
             $bytes += $change->body === null ? 0 : \strlen($change->body);
-            if (isset($part[self::AT_ONCE]) || $bytes > $this->budget >> 3) {
+            if (isset($part[self::AT_ONCE]) || ($bytes > self::LEAST >> 3 && $bytes > $this->budget() >> 3)) {
                 \array_push($outcomes, ...$this->commit($part));
                 $part = [];
                 $bytes = 0;
@@ -462,7 +472,7 @@ final class SqliteStore implements ReadsPosition
             }
             try {
                 $this->written = true;
-                $outcomes = ($this->writing ??= new Writing($database, $this->budget))->commit($changes, $timeout ?? $this->timeout);
+                $outcomes = ($this->writing ??= new Writing($database, $this->asked, $this->policy))->commit($changes, $timeout ?? $this->timeout);
                 if ($outcomes !== null) {
                     return $outcomes;
                 }
@@ -501,7 +511,7 @@ final class SqliteStore implements ReadsPosition
             if ($database->counter->tryLock()) {
                 $finished = false;
                 try {
-                    (new Sweeper($database, $this->budget))->tidy($this->used, $this->written, $sweeps, $this->writing->dead ?? 0);
+                    (new Sweeper($database, $this->budget()))->tidy($this->used, $this->written, $sweeps, $this->writing->dead ?? 0);
                     $finished = true;
                 } finally {
                     $finished || $database->rollBack();
@@ -515,12 +525,22 @@ final class SqliteStore implements ReadsPosition
         }
     }
 
+    /** Bytes: what was asked for, as far as the server's policy allows. */
+    private function budget(): int
+    {
+        return $this->budget ??= ($this->policy ?? new ServerPolicy())->atMost($this->asked, 'disk');
+    }
+
     /** Whether no eviction is near, and, after a write, the write-ahead log is as short as it should be. */
     private function isSpacious(): bool
     {
         $log = $this->files->logSize();
+        $size = $this->files->size() + $log;
+        // To ask the policy costs more than all else here, so about one request in so many asks, for all: what that one has read
+        // counts as used. No random number: a request's first one takes as long as the policy.
+        $budget = $this->budget ?? ($size > self::LEAST >> 1 && (\hrtime(true) >> 10) % self::ASKS === 0 ? $this->budget() : $this->asked);
 
-        return $this->files->size() + $log <= $this->budget >> 1 && (!$this->written || $log <= 2 * 4096 * Opening::logPages($this->budget));
+        return $size <= $budget >> 1 && (!$this->written || $log <= 2 * 4096 * Opening::logPages($budget));
     }
 
     public function each(): iterable
@@ -548,8 +568,8 @@ final class SqliteStore implements ReadsPosition
                 return [
                     'engine' => 'sqlite',
                     'entries' => $database->number('SELECT count(*) FROM e WHERE body IS NOT NULL'),
-                    'bytes' => (new Sweeper($database, $this->budget))->pages() * 4096,
-                    'budget' => $this->budget,
+                    'bytes' => (new Sweeper($database, $this->budget()))->pages() * 4096,
+                    'budget' => $this->budget(),
                 ];
             } catch (\PDOException $e) {
                 $this->failed($e, $database, $attempt);
@@ -670,7 +690,7 @@ final class SqliteStore implements ReadsPosition
             $this->database = $this->writing = null;
             $this->used = [];
             $this->size = -1;
-            $this->database = (new Opening($this->files, $this->budget, $this->timeout))->open($this->newest);
+            $this->database = (new Opening($this->files, $this->asked, $this->timeout))->open($this->newest);
             $this->newest = null;
         }
 

@@ -10,6 +10,7 @@ use Larder\Store\ChangeResult;
 use Larder\Store\Record;
 use Larder\System\Clock;
 use Larder\System\Failure;
+use Larder\System\ServerPolicy;
 
 /**
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
@@ -94,12 +95,12 @@ final class Writing
     /** Bytes of a body that is appended: what waits must not exceed a small budget by much. */
     private readonly int $longest;
 
-    private readonly Sweeper $sweeper;
+    private ?Sweeper $sweeper = null;
 
-    public function __construct(private readonly Database $database, private readonly int $budget)
+    /** @param int $asked bytes that are configured; to ask what the policy leaves of them costs as much as many a change */
+    public function __construct(private readonly Database $database, private readonly int $asked, private readonly ?ServerPolicy $policy)
     {
-        $this->sweeper = new Sweeper($database, $budget);
-        $this->longest = \min(ChangeLog::LONGEST_BODY, $budget >> 9);
+        $this->longest = \min(ChangeLog::LONGEST_BODY, $asked >> 9);
     }
 
     /** @return int the change's position; 0: it was not appended, and must be committed */
@@ -219,7 +220,7 @@ final class Writing
                 $database->changeLog->clear($this->end, $this->flags);
             }
             if (++$this->commits % self::COMMITS === 0) {
-                $this->sweeper->keepLog();
+                $this->sweeper()->keepLog();
             }
         } finally {
             if (!$nested) {
@@ -296,12 +297,22 @@ final class Writing
             $this->past()->weigh($this->dead);
             $this->dead = 0;
         }
-        if ($this->unchecked > \min(65536, $this->budget >> 6)) {
-            $this->sweeper->makeRoom($this->past());
+        if ($this->unchecked > \min(65536, $this->asked >> 6)) {
+            $this->sweeper()->makeRoom($this->past());
             $this->unchecked = 0;
         }
         $this->past?->save();
-        $this->flush === 0 || $this->sweeper->flushed($this->flush);
+        $this->flush === 0 || $this->sweeper()->flushed($this->flush);
+    }
+
+    private function budget(): int
+    {
+        return ($this->policy ?? new ServerPolicy())->atMost($this->asked, 'disk');
+    }
+
+    private function sweeper(): Sweeper
+    {
+        return $this->sweeper ??= new Sweeper($this->database, $this->budget());
     }
 
     private function make(Change $change): ChangeResult
@@ -317,7 +328,7 @@ final class Writing
         [, $position, $writer, $kind, , $alive, $used] = $row;
         $isThere = self::isThere($row);
         $body = $change->body;
-        $isTooLarge = $body !== null && \strlen($body) > $this->budget >> 2;
+        $isTooLarge = $body !== null && \strlen($body) > SqliteStore::LEAST >> 2 && \strlen($body) > $this->budget() >> 2;
         // A key's change in the journal must stay there.
         $isLogged = $change->logged || $position > 0;
         if ($isLogged) {

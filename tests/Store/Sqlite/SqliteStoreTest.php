@@ -27,7 +27,7 @@ final class SqliteStoreTest extends StoreContract
 
     protected function patient(): Store
     {
-        return new SqliteStore($this->directory, 64 << 20, 59.0, true);
+        return new SqliteStore($this->directory, 64 << 20, 59.0);
     }
 
     protected function whileItWrites(Store $store, \Closure $work): void
