@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\Events\Listener;
 use Psr\Log\LoggerInterface;
 
 /**
@@ -23,7 +24,7 @@ final class Options
 
     public const NAMES = [
         'dsn', 'near', 'disk', 'far', 'prefix', 'serializer', 'compressor', 'budget', 'near_budget', 'timeout', 'lease',
-        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials', 'classes', 'fingerprint',
+        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials', 'classes', 'fingerprint', 'metrics', 'events',
     ];
 
     public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
@@ -72,6 +73,12 @@ final class Options
     /** Signs the records on a far server. */
     public ?string $secret = null;
     public ?LoggerInterface $logger = null;
+
+    /** Whether requests count for all processes what they do: see Metrics\OpenMetrics. */
+    public bool $metrics = false;
+
+    /** Is told what they do. */
+    public ?Listener $events = null;
 
     /** No database is behind this cache: the last set wins. */
     public bool $cacheOnly = false;
@@ -151,11 +158,10 @@ final class Options
             return [$tier => $dsn];
         }
         $options = $dsn->query;
-        if (isset($options['logger'])) {
-            throw InvalidConfiguration::onlyInArray('logger');
-        }
-        if (isset($options['dsn'])) {
-            throw InvalidConfiguration::onlyInArray('dsn');
+        foreach (['logger', 'events', 'dsn'] as $name) {
+            if (isset($options[$name])) {
+                throw InvalidConfiguration::onlyInArray($name);
+            }
         }
         if (isset($options[$tier])) {
             throw InvalidConfiguration::tierTwice($tier, $dsn);
@@ -232,6 +238,15 @@ final class Options
                         throw InvalidConfiguration::wrongType('logger', 'a Psr\Log\LoggerInterface', $value);
                     }
                     $options->logger = $value;
+                    break;
+                case 'metrics':
+                    $options->metrics = self::flag('metrics', $value);
+                    break;
+                case 'events':
+                    if (!$value instanceof Listener) {
+                        throw InvalidConfiguration::wrongType('events', 'a Larder\Events\Listener', $value);
+                    }
+                    $options->events = $value;
                     break;
                 case 'cacheOnly':
                     $options->cacheOnly = self::flag('cacheOnly', $value);

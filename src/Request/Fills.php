@@ -45,6 +45,7 @@ final class Fills
         }
         if ($this->truth->down() || (!$space->cacheOnly && $this->view->transactions->count > 0) || !$this->unchanged($key, $space, $entry, $reference, $moment)) {
             $this->writes->refused++;
+            $this->view->observer?->refused($key, $space, !$this->truth->down() && ($space->cacheOnly || $this->view->transactions->count === 0));
 
             return false;
         }
@@ -109,7 +110,7 @@ final class Fills
             $epoch = $history->epoch;
             $this->view->precede($space, $entry);
             if (!$this->unchanged($key, $space, $entry, $reference, $moment)) {
-                $this->notFilled($key, $space);
+                $this->notFilled($key, $space, true);
                 continue;
             }
             $changes[] = new Change(
@@ -134,15 +135,17 @@ final class Fills
             [$space, $entry, , $moment] = $fills[$key];
             $outcome = $outcomes[$i] ?? null;
             if ($outcome === null || !$outcome->done) {
-                $this->notFilled($key, $space);
+                $this->notFilled($key, $space, $outcome !== null);
                 continue;
             }
             $this->writes->stored($key, $space, $entry, $outcome, $changes[$i]->epoch);
             if (!$isSame && $history->hasChanged($key, $space, $entry, $moment)) {
                 $this->deletes->delete([$key], $space);
                 $this->writes->refused++;
+                $this->view->observer?->refused($key, $space, true);
             } else {
                 $stored[] = $key;
+                $this->view->observer?->wrote($key, $space, Verdict::Store);
             }
         }
         foreach ($history->isShared ? $stored : [] as $key) {
@@ -169,9 +172,10 @@ final class Fills
         return ConflictTable::stores($how, false);
     }
 
-    private function notFilled(string $key, Space $space): void
+    private function notFilled(string $key, Space $space, bool $isConflict): void
     {
         $this->writes->refused++;
+        $this->view->observer?->refused($key, $space, $isConflict);
         $this->writes->gone($key, $space);
     }
 }
