@@ -37,8 +37,8 @@ final class CountLog
     private const LONG = 65_536;
     private const LONGEST = 8_388_608;
 
-    /** Bytes by which a file is known. */
-    private const HEAD = 64;
+    /** Bytes by which a file is known: a line end, and the random ones. */
+    private const HEAD = 1 + 16;
 
     /** Seconds that a reader waits for a summer. */
     private const PATIENCE = 2.0;
