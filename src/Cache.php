@@ -314,7 +314,11 @@ final class Cache implements HitPath
             $key,
             $this->space,
             $this->copies,
-            fn(bool $renews): array => $this->computation($key, $compute, new Computation($ttl, $tags, $soft, $renews)),
+            function (bool $renews) use ($key, $compute, $ttl, $tags, $soft): array {
+                $renews || $this->view->observer?->missed($key, $this->space);
+
+                return $this->computation($key, $compute, new Computation($ttl, $tags, $soft, $renews));
+            },
             $this->copies->own[$key] ?? 0,
         );
     }
@@ -1105,7 +1109,6 @@ final class Cache implements HitPath
         if ($observer === null) {
             return $computation->run($compute);
         }
-        $observer->missed($key, $this->space);
 
         return $observer->compute($key, $this->space, static fn(): mixed => $computation->run($compute));
     }

@@ -109,10 +109,10 @@ final class CountLog
                 continue;
             }
             $status = \fstat($file);
-            if (($status['nlink'] ?? 0) === 0) {
+            if ($status === false || $status['nlink'] === 0) {
                 continue;
             }
-            $size = $status['size'] ?? 0;
+            $size = $status['size'];
             foreach ($size > self::LONGEST ? [] : $lines as $line) {
                 if (\fwrite($file, $line) !== \strlen($line)) {
                     return false;

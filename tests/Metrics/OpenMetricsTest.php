@@ -11,7 +11,6 @@ use Larder\Metrics\OpenMetrics;
 use Larder\Request\Observer;
 use Larder\Request\Tally;
 use Larder\System\CountLog;
-use Larder\Tests\Docs\Example;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
