@@ -365,10 +365,13 @@ final class Cache implements HitPath
         return $this->remove([$key]);
     }
 
-    /** Empties this space and the groups in it, at once and in constant time. */
+    /** Empties this space and the groups in it, at once and in constant time. Who asked for it is noted on this server: bin/larder why --flush. */
     public function flush(): bool
     {
-        return $this->mark([$this->space->flush()]);
+        $done = $this->mark([$this->space->flush()]);
+        $this->internals()->flushes()?->note(\rawurldecode($this->space->path), $done);
+
+        return $done;
     }
 
     /**

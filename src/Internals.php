@@ -10,6 +10,7 @@ use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\System\CountLog;
 use Larder\System\Failure;
+use Larder\System\FlushHistory;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 
@@ -84,6 +85,14 @@ final class Internals
         $local = $this->local();
 
         return $local === null ? [] : (new CountLog($local . Observer::FILE))->read();
+    }
+
+    /** Who has flushed this cache, or a group of it; null: there is no directory for that, or only this process has it. */
+    public function flushes(): ?FlushHistory
+    {
+        $local = $this->local();
+
+        return $local === null || $this->request->last === 'near' ? null : new FlushHistory("$local-flushes");
     }
 
     /** @return array{epoch: string, lag: int, pending: int} see Report::condition() */
