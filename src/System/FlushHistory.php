@@ -134,7 +134,8 @@ final readonly class FlushHistory
                 // -pSECRET is an option with its value, too.
                 $name = \substr($word, 0, \str_starts_with($word, '--') ? (int) \strcspn($word, '=') : 2);
                 $shown[] = $name === $word ? $word : $name . '…';
-                $isValue = $name === $word;
+                // What follows may be its value, unless it switches something off.
+                $isValue = $name === $word && !\str_starts_with($word, '--no-');
             } else {
                 $shown[] = $i > 0 && ($isValue || \preg_match('~[=@]|://~', $word) === 1) ? '…' : $word;
                 $isValue = false;
