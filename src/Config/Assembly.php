@@ -83,7 +83,7 @@ final class Assembly
         $request = new Request(
             new Truth($guard, \bin2hex(\random_bytes(6)), $watch, $given === null ? Truth::COMPARED : 0),
             self::near($options, $codec, $failureLog, $runtime, $mark),
-            $options->secret === null ? null : new EntrySigner(new Signer($options->secret), $options->prefix),
+            $options->secret === null ? null : new EntrySigner(new Signer([$options->secret, ...$options->formerSecrets]), $options->prefix),
             $codec,
             (int) ($options->lease * 1000),
             $tier,
