@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
+.PHONY: packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-metrics test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -55,7 +55,12 @@ test-slow: setup ## run what takes a processor for seconds: models, the C core b
 	@bin/in-memory $(RUN_TESTS) --group slow --exclude-group long --exclude-group bridge $(ARGS)
 
 test-long: setup ## run all of these, and the long ones, which take minutes each
+	@bin/setup metrics
 	$(PHPUNIT) --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
+
+test-metrics: setup ## let a real Prometheus read the metrics
+	@bin/setup metrics
+	$(PHPUNIT) --group long --filter 'Larder.Tests.Metrics' $(ARGS)
 
 test-web: setup ## test the page cache behind real web servers: nginx, Apache, Varnish, php-fpm
 	@bin/setup web

@@ -24,6 +24,7 @@ const SCRIPTS = [
     'empty' => ['nothing', ''],
     'loader' => ['Composer\'s loader, and nothing', '{load}'],
     'get' => ['a value from near memory: get()', '{load} $c = Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\']); echo $c->get("key") ?? $c->set("key", "value");'],
+    'get-counted' => ['the same with metrics=1', '{load} $c = Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\', \'metrics\' => true]); echo $c->get("key") ?? $c->set("key", "value");'],
     'get-sqlite' => ['the same from SQLite', '{load} $c = Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'none\']); echo $c->get("key") ?? $c->set("key", "value");'],
     'get-redis' => ['the same from Redis', '{load} $c = Larder\Cache::open([\'dsn\' => \'redis://{redis}\', \'near\' => \'none\']); echo $c->get("key") ?? $c->set("key", "value");'],
     'symfony-apcu' => ['the same by Symfony: ApcuAdapter', '{load} echo (new Symfony\Component\Cache\Adapter\ApcuAdapter("app"))->get("key", static fn() => "value");'],

@@ -1,6 +1,6 @@
 /*
  * What segments may take: larder.segment_total in php.ini, and the policy of the machine's administrator, which no user
- * can exceed. /etc/larder/policy.ini is root's, and the library reads other lines of it (src/Config/Policy.php):
+ * can exceed. /etc/larder/policy.ini is root's, and the library reads other lines of it (src/System/ServerPolicy.php):
  *
  *     ; a comment
  *     segment = 16M          what one segment may take

@@ -13,6 +13,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Request\Copies;
 use Larder\Request\HitPath;
 use Larder\Request\InvalidKey;
+use Larder\Request\Observer;
 use Larder\Request\PlainGetPath;
 use Larder\Request\Report;
 use Larder\Request\Request;
@@ -84,6 +85,7 @@ final class Cache implements HitPath
         }
         $this->copies = $copies;
         $this->values = &$copies->values;
+        $view->observer === null || $this->countIn($view->observer);
         $this->passes = $request->main === null && Coroutine::areOthers();
     }
 
@@ -300,7 +302,7 @@ final class Cache implements HitPath
             if ($value === $this->request) {
                 $moment = $this->view->history->watch();
                 $computation = new Computation($ttl, $tags, $soft);
-                $value = $computation->run($compute);
+                $value = $this->compute($key, $compute, $computation);
                 $chosen = $computation->chosen();
                 $this->verdict = $chosen === null ? Verdict::Kept : Verdict::Held;
                 // Unless it has ended meanwhile: what it showed may never have been committed.
@@ -320,16 +322,20 @@ final class Cache implements HitPath
             $key,
             $this->space,
             $this->copies,
-            fn(bool $renews): array => $this->computation($compute, new Computation($ttl, $tags, $soft, $renews)),
+            function (bool $renews) use ($key, $compute, $ttl, $tags, $soft): array {
+                $renews || $this->view->observer?->missed($key, $this->space);
+
+                return $this->computation($key, $compute, new Computation($ttl, $tags, $soft, $renews));
+            },
             $this->copies->own[$key] ?? 0,
         );
     }
 
     /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} see Request\Remember::value() */
-    private function computation(\Closure|callable $compute, Computation $computation): array
+    private function computation(string $key, \Closure|callable $compute, Computation $computation): array
     {
         return [
-            static fn(): mixed => $computation->run($compute),
+            fn(): mixed => $this->compute($key, $compute, $computation),
             function (mixed $value) use ($computation): ?Entry {
                 $chosen = $computation->chosen();
 
@@ -370,10 +376,13 @@ final class Cache implements HitPath
         return $this->remove([$key]);
     }
 
-    /** Empties this space and the groups in it, at once and in constant time. */
+    /** Empties this space and the groups in it, at once and in constant time. Who asked for it is noted on this server: bin/larder why --flush. */
     public function flush(): bool
     {
-        return $this->mark([$this->space->flush()]);
+        $done = $this->mark([$this->space->flush()]);
+        $this->internals()->flushes()?->note(\rawurldecode($this->space->path), $done);
+
+        return $done;
     }
 
     /**
@@ -433,6 +442,7 @@ final class Cache implements HitPath
                 $changes === $this->view->changes || $this->copies->drop((string) $key);
             } else {
                 unset($found[$key]);
+                $this->view->observer?->missed((string) $key, $this->space);
             }
         }
 
@@ -1046,6 +1056,7 @@ final class Cache implements HitPath
             $value = $copies->put($key, $entry, $found);
         } elseif ($below) {
             $value = $reader->value($key, $name, $this->space, $copies, $found);
+            $found || $view->observer?->missed($key, $this->space);
         } else {
             return $default;
         }
@@ -1152,6 +1163,29 @@ final class Cache implements HitPath
         $this->verdict = $done ? null : Verdict::Failed;
 
         return $done;
+    }
+
+    /** Lets all objects of this space count its gets together, however long each of them lives. */
+    private function countIn(Observer $observer): void
+    {
+        $tally = $observer->tally($this->space);
+        if ($tally !== null) {
+            $this->free = &$tally->free;
+            $this->granted = &$tally->granted;
+            $this->copies->gets = &$tally->gets;
+            $this->copies->lookups = &$tally->lookups;
+            $this->copies->hits = &$tally->hits;
+        }
+    }
+
+    private function compute(string $key, \Closure|callable $compute, Computation $computation): mixed
+    {
+        $observer = $this->view->observer;
+        if ($observer === null) {
+            return $computation->run($compute);
+        }
+
+        return $observer->compute($key, $this->space, static fn(): mixed => $computation->run($compute));
     }
 
     private function seconds(int|\DateInterval $time): int

@@ -4,8 +4,13 @@ declare(strict_types=1);
 
 namespace Larder;
 
+use Larder\Request\Observer;
+use Larder\Request\Report;
 use Larder\Request\Request;
 use Larder\Request\Space;
+use Larder\System\CountLog;
+use Larder\System\Failure;
+use Larder\System\FlushHistory;
 use Larder\System\PurgeCounter;
 use Larder\System\Signals;
 
@@ -66,6 +71,34 @@ final class Internals
     public function local(): ?string
     {
         return $this->request->local;
+    }
+
+    /**
+     * What requests of all processes have counted, of those whose cache was opened with the option metrics.
+     *
+     * @return array<string, int> by name: see Observer
+     *
+     * @throws Failure they cannot be read now
+     */
+    public function counts(): array
+    {
+        $local = $this->local();
+
+        return $local === null ? [] : (new CountLog($local . Observer::FILE))->read();
+    }
+
+    /** Who has flushed this cache, or a group of it; null: there is no directory for that, or only this process has it. */
+    public function flushes(): ?FlushHistory
+    {
+        $local = $this->local();
+
+        return $local === null || $this->request->last === 'near' ? null : new FlushHistory("$local-flushes");
+    }
+
+    /** @return array{epoch: string, lag: int, pending: int} see Report::condition() */
+    public function condition(): array
+    {
+        return Report::condition($this->request);
     }
 
     /** The file that names the directories which a flush empties too (see StaticCopies); null: there can be none. */

@@ -36,9 +36,19 @@ final class Signer
     /** @var \SensitiveParameterValue of the key for BLAKE2b, which takes 16 to 64 bytes: it differs from HMAC's */
     private readonly \SensitiveParameterValue $key;
 
-    /** @param bool $fast sign by BLAKE2b, if PHP has it */
-    public function __construct(#[\SensitiveParameter] string $secret, private readonly bool $fast = true)
+    /** Opens what this one has not signed; null: nobody else signs. */
+    private readonly ?self $former;
+
+    /**
+     * @param string|non-empty-list<string> $secret of a list the first one signs, and each opens: what was signed before a change of
+     *                                              the secret is read, and so is what another server signs that has changed it already
+     * @param bool                          $fast   sign by BLAKE2b, if PHP has it
+     */
+    public function __construct(#[\SensitiveParameter] string|array $secret, private readonly bool $fast = true)
     {
+        $formers = \is_array($secret) ? \array_slice($secret, 1) : [];
+        $this->former = $formers === [] ? null : new self($formers, $fast);
+        $secret = \is_array($secret) ? $secret[0] : $secret;
         if ($secret === '') {
             throw new \InvalidArgumentException('The secret is empty: give at least 32 random characters, or no secret at all.');
         }
@@ -67,7 +77,7 @@ final class Signer
         $all = \pack('J', \strlen($key)) . $key . $data;
         $mac = $by === self::BLAKE ? \sodium_crypto_generichash($all, Secret::text($this->key), self::BYTES) : $this->sha($all);
 
-        return \hash_equals($mac, \substr($signed, 1, self::BYTES)) ? $data : null;
+        return \hash_equals($mac, \substr($signed, 1, self::BYTES)) ? $data : $this->former?->open($key, $signed);
     }
 
     private function sha(string $signed): string

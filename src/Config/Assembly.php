@@ -12,6 +12,7 @@ use Larder\Near\ApcuNear;
 use Larder\Near\Near;
 use Larder\Near\SegmentNear;
 use Larder\Near\StoreNear;
+use Larder\Request\Observer;
 use Larder\Request\Request;
 use Larder\Request\Space;
 use Larder\Request\Truth;
@@ -19,6 +20,7 @@ use Larder\Store\OutageGuard;
 use Larder\Store\PendingInvalidations;
 use Larder\Store\Sqlite\SqliteWatch;
 use Larder\Store\Store;
+use Larder\System\CountLog;
 use Larder\System\Failure;
 use Larder\System\FailureLog;
 use Larder\System\Ownership;
@@ -68,32 +70,40 @@ final class Assembly
         $classes = $options->classes === true && !$options->fingerprint ? null : new Classes($options->classes, $options->fingerprint);
         $codec = Codec::create($options->serializer, $options->compressor, classes: $classes);
         $local = $runtime === null ? null : "$runtime/local-$mark";
+        $guard = new OutageGuard(
+            $name,
+            $store,
+            static fn(): Store => $given ?? StoreFactory::make($truth, $options, $runtime),
+            $failureLog,
+            new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$shared/lost-$mark", $options->timeout),
+            // What another server purges in a far tier moves no counter here.
+            $local === null || $tier !== 'disk' ? null : "$local-purges",
+            $local === null ? null : "$local-trees",
+        );
         $request = new Request(
-            new Truth(
-                new OutageGuard(
-                    $name,
-                    $store,
-                    static fn(): Store => $given ?? StoreFactory::make($truth, $options, $runtime),
-                    $failureLog,
-                    new PendingInvalidations($runtime === null || $isOwn ? null : "$runtime/kept-$mark", $isOwn ? null : "$shared/lost-$mark", $options->timeout),
-                    // What another server purges in a far tier moves no counter here.
-                    $local === null || $tier !== 'disk' ? null : "$local-purges",
-                    $local === null ? null : "$local-trees",
-                ),
-                \bin2hex(\random_bytes(6)),
-                $watch,
-                $given === null ? Truth::COMPARED : 0,
-            ),
+            new Truth($guard, \bin2hex(\random_bytes(6)), $watch, $given === null ? Truth::COMPARED : 0),
             self::near($options, $codec, $failureLog, $runtime, $mark),
-            $options->secret === null ? null : new EntrySigner(new Signer($options->secret), $options->prefix),
+            $options->secret === null ? null : new EntrySigner(new Signer([$options->secret, ...$options->formerSecrets]), $options->prefix),
             $codec,
             (int) ($options->lease * 1000),
             $tier,
             $options->lazy,
             $local,
+            observer: $options->metrics || $options->events !== null ? self::observer($options, $guard, $failureLog, $local, $tier) : null,
         );
 
         return [$request, new Space('', $options->cacheOnly)];
+    }
+
+    private static function observer(Options $options, OutageGuard $guard, FailureLog $failureLog, ?string $local, string $last): Observer
+    {
+        $observer = new Observer($options->metrics && $local !== null ? new CountLog($local . Observer::FILE) : null, $options->events, $failureLog, $last);
+        if ($options->events !== null) {
+            $guard->called = $observer->called(...);
+            $guard->hasFailed = $observer->failed(...);
+        }
+
+        return $observer;
     }
 
     private static function near(Options $options, Codec $codec, FailureLog $failureLog, ?string $runtime, string $mark): ?Near

@@ -209,7 +209,7 @@ final class Dsn
     /**
      * The text of a DSN with further options.
      *
-     * @param array<array-key, scalar> $options
+     * @param array<array-key, scalar|list<string>> $options
      */
     public static function with(#[\SensitiveParameter] string $text, #[\SensitiveParameter] array $options): string
     {

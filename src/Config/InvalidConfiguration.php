@@ -176,6 +176,11 @@ final class InvalidConfiguration extends \InvalidArgumentException
         return new self("The serializer $serializer cannot be told which classes are allowed. Leave out the option \"serializer\", or write serializer=php, beside \"classes\".");
     }
 
+    public static function secretTwice(): self
+    {
+        return new self('The DSN has the option "secret" and a list of secrets too. Write them all into the list, the one that signs first: ?secret[0]=…&secret[1]=…');
+    }
+
     public static function emptySecret(): self
     {
         return new self('The option "secret" is empty, so it would sign nothing. Leave it out, or set it to a long random text (is the variable that it comes from set?).');

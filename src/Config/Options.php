@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\Events\Listener;
 use Psr\Log\LoggerInterface;
 
 /**
@@ -23,7 +24,7 @@ final class Options
 
     public const NAMES = [
         'dsn', 'near', 'disk', 'far', 'prefix', 'serializer', 'compressor', 'budget', 'near_budget', 'timeout', 'lease',
-        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials', 'classes', 'fingerprint',
+        'secret', 'logger', 'cacheOnly', 'lazy', 'confirm', 'credentials', 'classes', 'fingerprint', 'metrics', 'events',
     ];
 
     public const SERIALIZERS = ['php' => '', 'igbinary' => 'igbinary', 'msgpack' => 'msgpack'];
@@ -71,7 +72,16 @@ final class Options
 
     /** Signs the records on a far server. */
     public ?string $secret = null;
+
+    /** @var list<string> that records may be signed with, too */
+    public array $formerSecrets = [];
     public ?LoggerInterface $logger = null;
+
+    /** Whether requests count for all processes what they do: see Metrics\OpenMetrics. */
+    public bool $metrics = false;
+
+    /** Is told what they do. */
+    public ?Listener $events = null;
 
     /** No database is behind this cache: the last set wins. */
     public bool $cacheOnly = false;
@@ -96,7 +106,7 @@ final class Options
     /** @return array<mixed> for print_r() and var_dump() */
     public function __debugInfo(): array
     {
-        return ['secret' => $this->secret === null ? null : '***', 'credentials' => $this->credentials === null ? null : '***'] + \get_object_vars($this);
+        return ['secret' => $this->secret === null ? null : '***', 'formerSecrets' => \array_fill(0, \count($this->formerSecrets), '***'), 'credentials' => $this->credentials === null ? null : '***'] + \get_object_vars($this);
     }
 
     /**
@@ -151,11 +161,10 @@ final class Options
             return [$tier => $dsn];
         }
         $options = $dsn->query;
-        if (isset($options['logger'])) {
-            throw InvalidConfiguration::onlyInArray('logger');
-        }
-        if (isset($options['dsn'])) {
-            throw InvalidConfiguration::onlyInArray('dsn');
+        foreach (['logger', 'events', 'dsn'] as $name) {
+            if (isset($options[$name])) {
+                throw InvalidConfiguration::onlyInArray($name);
+            }
         }
         if (isset($options[$tier])) {
             throw InvalidConfiguration::tierTwice($tier, $dsn);
@@ -178,6 +187,7 @@ final class Options
     {
         $options = new self();
         $none = false;
+        $listed = [];
         foreach ($given as $name => $value) {
             // Not the classes, which a setting that is missing must not allow all.
             if ($value === null && $name !== 'classes') {
@@ -222,16 +232,23 @@ final class Options
                     $options->lease = self::seconds('lease', $value, '30');
                     break;
                 case 'secret':
-                    $options->secret = self::text('secret', $value);
-                    if ($options->secret === '') {
-                        throw InvalidConfiguration::emptySecret();
-                    }
+                    $options->formerSecrets = self::secrets($value);
+                    $options->secret = \array_shift($options->formerSecrets);
                     break;
                 case 'logger':
                     if (!$value instanceof LoggerInterface) {
                         throw InvalidConfiguration::wrongType('logger', 'a Psr\Log\LoggerInterface', $value);
                     }
                     $options->logger = $value;
+                    break;
+                case 'metrics':
+                    $options->metrics = self::flag('metrics', $value);
+                    break;
+                case 'events':
+                    if (!$value instanceof Listener) {
+                        throw InvalidConfiguration::wrongType('events', 'a Larder\Events\Listener', $value);
+                    }
+                    $options->events = $value;
                     break;
                 case 'cacheOnly':
                     $options->cacheOnly = self::flag('cacheOnly', $value);
@@ -252,8 +269,20 @@ final class Options
                     $options->fingerprint = self::flag('fingerprint', $value);
                     break;
                 default:
-                    throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
+                    // As PHP writes a list into a query.
+                    if (\preg_match('/^secret\[\d\]$/D', (string) $name) !== 1) {
+                        throw InvalidConfiguration::unknownOption((string) $name, self::NAMES);
+                    }
+                    $listed[$name] = $value;
             }
+        }
+        if ($listed !== []) {
+            if ($options->secret !== null) {
+                throw InvalidConfiguration::secretTwice();
+            }
+            \ksort($listed);
+            $options->formerSecrets = self::secrets(\array_values($listed));
+            $options->secret = \array_shift($options->formerSecrets);
         }
         if ($options->far !== null && $options->disk !== null) {
             throw InvalidConfiguration::diskBeforeFar($options->disk);
@@ -409,6 +438,26 @@ final class Options
         }
 
         return $names;
+    }
+
+    /**
+     * The option "secret": a text, or a list of which the first one signs.
+     *
+     * @return non-empty-list<string>
+     *
+     * @throws InvalidConfiguration
+     */
+    public static function secrets(#[\SensitiveParameter] mixed $value): array
+    {
+        $secrets = \is_array($value) ? \array_values($value) : [$value];
+        foreach ($secrets as $secret) {
+            if (!\is_string($secret)) {
+                throw InvalidConfiguration::wrongType('secret', 'a string, or a list of strings of which the first one signs', $secret);
+            }
+        }
+
+        /** @var list<string> $secrets */
+        return $secrets === [] || \in_array('', $secrets, true) ? throw InvalidConfiguration::emptySecret() : $secrets;
     }
 
     /** @throws InvalidConfiguration */

@@ -47,6 +47,7 @@ final class Application extends Symfony
             'flush' => static fn(): FlushCommand => new FlushCommand(),
             'tags' => static fn(): TagsCommand => new TagsCommand(),
             'stats' => static fn(): StatsCommand => new StatsCommand(),
+            'metrics' => static fn(): MetricsCommand => new MetricsCommand(),
             'top' => static fn(): TopCommand => new TopCommand(),
             'why' => static fn(): WhyCommand => new WhyCommand(),
             'fleet' => static fn(): FleetCommand => new FleetCommand(),

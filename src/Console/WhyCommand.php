@@ -8,10 +8,12 @@ use Larder\Cache;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Helper\Table;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
+use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\OutputInterface;
 
 #[AsCommand('why', 'Show which tier holds a key, and since when')]
@@ -21,19 +23,30 @@ final class WhyCommand extends CacheCommand
     {
         parent::configure();
         $this
-            ->addArgument('key', InputArgument::REQUIRED, 'The key')
+            ->addArgument('key', InputArgument::OPTIONAL, 'The key')
+            ->addOption('flush', null, InputOption::VALUE_NONE, 'Show who has flushed the cache or a group of it, the last one first')
             ->setHelp(<<<'HELP'
                 Prints for each tier whether it has the key, and if not, why: age, size, time to live, tags, and the position in the
                 journal. The exit status is 1 if no tier has it.
 
                   <info>%command.full_name% page:/about</info>
                   <info>%command.full_name% --group=users 42 --json</info>
+
+                With --flush and without a key, prints the last 200 flushes that were asked for on this server.
+
+                  <info>%command.full_name% --flush</info>
                 HELP);
     }
 
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
+        if ($input->getOption('flush') === true) {
+            return self::flushes($cache, $input, $output);
+        }
         $key = self::argument($input, 'key');
+        if ($key === '') {
+            throw new InvalidArgumentException('Name a key, or type --flush.');
+        }
         $rows = $cache->inspect($key);
         $found = \in_array(true, \array_column($rows, 'found'), true);
         if ($input->getOption('json') === true) {
@@ -57,6 +70,29 @@ final class WhyCommand extends CacheCommand
         $found || $output->writeln(self::reason($rows));
 
         return $found ? Application::OK : Application::NOT_DONE;
+    }
+
+    private static function flushes(Cache $cache, InputInterface $input, OutputInterface $output): int
+    {
+        $flushes = $cache->internals()->flushes()?->last() ?? [];
+        if ($input->getOption('json') === true) {
+            Text::json($output, $flushes);
+
+            return Application::OK;
+        }
+        $table = (new Table($output))->setHeaders(['time', 'flushed', 'by', 'in', 'as']);
+        foreach ($flushes as $flush) {
+            $table->addRow(\array_map(static fn(string $text): string => OutputFormatter::escape(Text::line($text, 100)), [
+                \date('Y-m-d H:i:s', $flush['time']),
+                ($flush['group'] === '' ? 'everything' : $flush['group']) . ($flush['done'] ? '' : ' (kept until it can be done)'),
+                $flush['caller'],
+                $flush['request'],
+                $flush['user'],
+            ]));
+        }
+        $table->render();
+
+        return Application::OK;
     }
 
     /** @param list<array{kind: string, position: ?int, ...}> $rows none of which has it; the last one is the truth's */

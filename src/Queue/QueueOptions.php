@@ -41,10 +41,7 @@ final readonly class QueueOptions
         if (isset($dsn->query['secret'])) {
             throw InvalidConfiguration::onlyInArray('secret');
         }
-        $secret = $options['secret'] ?? null;
-        if ($secret !== null && (!\is_string($secret) || $secret === '')) {
-            throw InvalidConfiguration::emptySecret();
-        }
+        $secret = isset($options['secret']) ? Options::secrets($options['secret']) : null;
         $isFull = isset($options['synchronous']) && Options::choice('synchronous', $options['synchronous'], ['normal' => '', 'full' => '']) === 'full';
         if (isset($options['synchronous']) && $dsn->scheme !== 'sqlite') {
             throw new NotSupported('Redis has no option "synchronous": how durable a message is says redis.conf (appendonly, appendfsync). Leave the option out.');

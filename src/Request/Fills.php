@@ -46,6 +46,7 @@ final class Fills
         }
         if ($this->truth->down() || (!$space->cacheOnly && $this->view->transactions->count > 0) || !$this->unchanged($key, $space, $entry, $reference, $moment)) {
             $this->writes->refused++;
+            $this->view->observer?->refused($key, $space, !$this->truth->down() && ($space->cacheOnly || $this->view->transactions->count === 0));
 
             return false;
         }
@@ -115,7 +116,7 @@ final class Fills
             $this->view->precede($space, $entry);
             if (!$this->unchanged($key, $space, $entry, $reference, $moment)) {
                 $verdict = Verdict::worst($verdict, $this->truth->down() ? Verdict::Failed : Verdict::Drop);
-                $this->notFilled($key, $space);
+                $this->notFilled($key, $space, true);
                 continue;
             }
             $changes[] = new Change(
@@ -145,7 +146,7 @@ final class Fills
                     ChangeResult::REFUSED => Verdict::Refused,
                     default => Verdict::Drop,
                 });
-                $this->notFilled($key, $space);
+                $this->notFilled($key, $space, $outcome !== null);
                 continue;
             }
             $this->writes->stored($key, $space, $entry, $outcome, $changes[$i]->epoch);
@@ -153,8 +154,10 @@ final class Fills
                 $this->deletes->delete([$key], $space);
                 $this->writes->refused++;
                 $verdict = Verdict::worst($verdict, Verdict::Drop);
+                $this->view->observer?->refused($key, $space, true);
             } else {
                 $stored[] = $key;
+                $this->view->observer?->wrote($key, $space, Verdict::Store);
             }
         }
         foreach ($history->isShared ? $stored : [] as $key) {
@@ -181,9 +184,10 @@ final class Fills
         return ConflictTable::stores($how, false);
     }
 
-    private function notFilled(string $key, Space $space): void
+    private function notFilled(string $key, Space $space, bool $isConflict): void
     {
         $this->writes->refused++;
+        $this->view->observer?->refused($key, $space, $isConflict);
         $this->writes->gone($key, $space);
     }
 }

@@ -79,6 +79,7 @@ final class Reader
             }
             if ($body === null && $epoch === $history->epoch) {
                 $this->truth->misses++;
+                $this->view->observer?->truth($space, false);
                 $history->miss($name, $position);
 
                 return null;
@@ -90,6 +91,7 @@ final class Reader
                 $entry = $at === 0 ? Entry::fromBody($plain) : null;
                 if ($at !== 0 || ($entry !== null && $entry->sure === 0 && $this->good($entry, $position, $space) && $epoch === $history->epoch)) {
                     $this->truth->hits++;
+                    $this->view->observer?->truth($space, true);
                     $position > $history->start && $history->hit($name, $position, false);
 
                     return $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
@@ -146,6 +148,7 @@ final class Reader
                 continue;
             }
             $this->truth->hits++;
+            $this->view->observer?->truth($space, true);
             $record->position > $history->start && $history->hit($name, $record->position, false);
             $value = $copies->putBody((string) $key, $body, $at, $left, $found);
             if ($found) {
@@ -221,6 +224,7 @@ final class Reader
                 // The epoch is checked last: asking for the markers may have revealed a new one.
                 if ($record->position > $floor && $snapshot->epoch === $this->history->epoch) {
                     $this->truth->hits++;
+                    $this->view->observer?->truth($space, true);
                     $record->position > $start && $this->history->hit($name, $record->position, false);
                     $bytes += \strlen($record->body);
                     $bodies[$key] = $record->body;
@@ -286,6 +290,7 @@ final class Reader
         $hit = $isAsked ? $asked : $this->near->copy($key);
         if ($hit === null || $hit[1] < $from || !$this->good($hit[0], $hit[1], $space)) {
             $this->nearMisses++;
+            $this->view->observer?->near($space, false);
 
             return null;
         }
@@ -294,6 +299,7 @@ final class Reader
             return null;
         }
         $this->nearHits++;
+        $this->view->observer?->near($space, true);
         $this->history->hit($key, $hit[1], $hit[0]->sure !== 0);
 
         return $hit[0];
@@ -366,11 +372,13 @@ final class Reader
         $entry = $record === null ? null : $this->valid($key, $record, $snapshot, $space);
         if ($record === null || $entry === null) {
             $this->truth->misses++;
+            $this->view->observer?->truth($space, false);
             $this->history->miss($key, $snapshot->at);
 
             return null;
         }
         $this->truth->hits++;
+        $this->view->observer?->truth($space, true);
         if ($entry->sure !== 0 && $entry->outlived($now = $this->truth->now())) {
             if ($entry->over($now)) {
                 $this->history->miss($key, $snapshot->at);

@@ -101,7 +101,8 @@ final class Remember
     {
         $view = $this->view;
         $lease = Space::lease($name);
-        $end = \hrtime(true) + $this->lease * 1000000;
+        $begun = (int) \hrtime(true);
+        $end = $begun + $this->lease * 1000000;
         $pause = self::MINIMUM_PAUSE;
         $told = false;
         try {
@@ -146,6 +147,7 @@ final class Remember
             if ($told) {
                 $this->leases->waitFor('', $this->lease);
             }
+            $pause === self::MINIMUM_PAUSE || $view->observer?->waited((int) \hrtime(true) - $begun);
         }
 
         return $this->compute($name, $key, $space, $copies, $begin, $this->leases->holds($name));

@@ -52,6 +52,18 @@ final class Report
         return $stats;
     }
 
+    /**
+     * @return array{epoch: string, lag: int, pending: int} the journal's epoch; how many changes the near tier had not followed
+     *                                                      when this request began; how many invalidations wait on this server
+     *                                                      until the truth tier can record them
+     */
+    public static function condition(Request $request): array
+    {
+        $view = $request->view;
+
+        return ['epoch' => $view->history->epoch, 'lag' => $view->lag, 'pending' => $request->truth->guard->waiting()];
+    }
+
     /** @return list<array{tier: string, found: bool, age: ?float, size: ?int, ttl: ?float, tags: list<string>, position: ?int, kind: string}> */
     public static function inspect(Request $request, Space $space, string $name, bool $copied): array
     {

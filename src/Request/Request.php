@@ -46,6 +46,9 @@ final class Request
 
     /** Calls of the truth tier when the request ended last. */
     private int $ended = 0;
+
+    /** Those that the observer knows of. */
+    private int $told = 0;
     private static bool $registered = false;
 
     /**
@@ -67,10 +70,12 @@ final class Request
         public readonly ?string $local = null,
         public readonly ?\WeakReference $main = null,
         OpenTransactions $transactions = new OpenTransactions(),
+        ?Observer $observer = null,
     ) {
         $this->forks = Fork::isPossible();
         $this->process = $this->forks ? Fork::pid() : 0;
-        $this->view = new View($truth, $near, $lazy, $transactions);
+        $this->view = new View($truth, $near, $lazy, $transactions, $observer);
+        $observer === null || self::endWithPhp();
         self::$open[\spl_object_id($this)] = \WeakReference::create($this);
     }
 
@@ -149,6 +154,7 @@ final class Request
             $this->local,
             \WeakReference::create($this),
             $this->view->transactions,
+            $this->view->observer,
         );
         // Where the first read begins the view, the application asks the cache before its database.
         if ($other->view->isBegun) {
@@ -161,7 +167,7 @@ final class Request
     /** Another request over the same tiers, whose view begins with its first read where that saves a round trip. */
     public function apart(): self
     {
-        return new self($this->truth->apart(), $this->near, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local);
+        return new self($this->truth->apart(), $this->near, $this->signer, $this->codec, $this->lease, $this->last, true, $this->local, observer: $this->view->observer);
     }
 
     /** Each call of the application gets the reader here for its first read. */
@@ -176,11 +182,8 @@ final class Request
         }
         \PHP_SAPI === 'cli' || \class_exists(Reader::class, false) || \is_file(__DIR__ . '/../../classes/store.php') && require __DIR__ . '/../../classes/store.php';
 
-        if (!self::$registered) {
-            // Not before: a request that finds all in near memory has nothing to do at its end.
-            self::$registered = true;
-            \register_shutdown_function(self::shutdown(...));
-        }
+        // Not before: a request that finds all in near memory has nothing to do at its end.
+        self::$registered || self::endWithPhp();
 
         return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
     }
@@ -259,6 +262,7 @@ final class Request
         $this->noticeFork();
         if ($now >= $this->view->renewal) {
             $this->renew();
+            $this->tell();
         }
     }
 
@@ -314,6 +318,8 @@ final class Request
         if ($this->forks && Fork::pid() !== $this->process) {
             $this->process = Fork::$last;
             $this->view->leaveParent();
+            $this->view->observer?->leaveParent();
+            $this->told = $this->truth->calls;
             $this->writes?->forget();
             $this->intents?->forget();
             $this->transaction?->leaveParent();
@@ -391,6 +397,8 @@ final class Request
     {
         if ($this->truth->calls === $this->ended && ($this->writes === null || $this->writes->pending === []) && $this->transaction === null) {
             // PHP ended the request, and now drops it, and nobody has used the cache in between; or nobody has used it at all.
+            $this->tell();
+
             return;
         }
         $held = Signals::hold();
@@ -402,6 +410,25 @@ final class Request
         $this->intents?->end();
         $this->truth->tidy();
         $this->ended = $this->truth->calls;
+        $this->tell();
+    }
+
+    /** Writes what was counted. */
+    private function tell(): void
+    {
+        if ($this->view->observer !== null) {
+            $this->view->observer->calls($this->truth->calls - $this->told);
+            $this->told = $this->truth->calls;
+            $this->view->observer->flush();
+        }
+    }
+
+    private static function endWithPhp(): void
+    {
+        if (!self::$registered) {
+            self::$registered = true;
+            \register_shutdown_function(self::shutdown(...));
+        }
     }
 
     /** @param bool $last false: other shutdown functions may still commit a transaction */

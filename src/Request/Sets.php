@@ -34,6 +34,7 @@ final class Sets
             $outcome = $this->truth->write([$change], [$key])[0] ?? null;
             if ($outcome !== null && $outcome->done) {
                 $this->writes->stored($key, $space, $entry, $outcome, $change->epoch);
+                $this->view->observer?->wrote($key, $space, Verdict::Store);
 
                 return Verdict::Store;
             }
@@ -99,7 +100,8 @@ final class Sets
                 $steps->send($outcomes[$i] ?? null);
             }
         } while ($open !== []);
-        foreach ($verdicts as $verdict) {
+        foreach ($verdicts as $key => $verdict) {
+            $this->view->observer?->wrote((string) $key, $space, $verdict);
             if ($verdict === Verdict::Drop) {
                 $this->writes->dropped++;
             } elseif ($verdict === Verdict::Bounded) {

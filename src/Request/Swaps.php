@@ -83,6 +83,7 @@ final class Swaps
             }
             if ($outcomes[0]->done) {
                 $this->writes->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
+                $this->view->observer?->wrote($key, $space, Verdict::Store);
                 // Once more, as a delete does.
                 $this->view->history->change($key);
                 if ($shows) {

@@ -69,6 +69,9 @@ final class View
 
     /** True: the near tier has followed the journal and may be read. */
     public bool $nearReadable = false;
+
+    /** Changes that the near tier had not followed when this view began. */
+    public int $lag = 0;
     public readonly History $history;
 
     /** Null: this request has taken none. */
@@ -104,6 +107,8 @@ final class View
         public readonly ?Near $near,
         private readonly bool $lazy = false,
         public readonly OpenTransactions $transactions = new OpenTransactions(),
+        /** Null: nobody asks what requests do. */
+        public readonly ?Observer $observer = null,
     ) {
         $this->history = new History();
         $this->writer = $truth->writer;
@@ -253,6 +258,7 @@ final class View
         if ($changes === null) {
             $this->history->beginBlind();
         } else {
+            $this->lag = $known[0] === $changes->epoch ? $changes->end - $known[1] : 0;
             $readable = $this->near === null || ($known[2] === $changes->token && !$changes->news($known[0], $known[1])) || $this->near->follow($changes);
             $this->history->begin($changes);
             $this->nearReadable = $readable;

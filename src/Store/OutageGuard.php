@@ -43,6 +43,12 @@ final class OutageGuard
      */
     public int $until = 1;
 
+    /** @var ?\Closure(string, int): void told of each call, and its nanoseconds */
+    public ?\Closure $called = null;
+
+    /** @var ?\Closure(string, string): void told of each failure, and its message */
+    public ?\Closure $hasFailed = null;
+
     private bool $isBusy = false;
 
     private bool $isSettling = false;
@@ -114,6 +120,7 @@ final class OutageGuard
         } finally {
             $this->isBusy = false;
             $this->time += \hrtime(true) - $start;
+            $this->called === null || ($this->called)($this->name, \hrtime(true) - $start);
             $this->deferred === [] || $this->isSettling || $this->writeDeferred();
         }
     }
@@ -216,6 +223,12 @@ final class OutageGuard
         $applied === false && $this->failed(Failure::because($this->name, 'invalidations kept during the outage could not be applied yet'));
 
         return $applied === true && $this->until === 0;
+    }
+
+    /** How many invalidations are kept until the store is back. */
+    public function waiting(): int
+    {
+        return $this->pending?->count() ?? 0;
     }
 
     public function purges(): ?PurgeCounters
@@ -328,6 +341,7 @@ final class OutageGuard
         $this->until = (int) \hrtime(true) + (int) (self::REST * 1e9);
         $this->errors++;
         $this->failureLog?->report($this->name, $failure->getMessage() . '; going on without it');
+        $this->hasFailed === null || ($this->hasFailed)($this->name, $failure->getMessage());
     }
 
     /** @throws Failure */

@@ -103,6 +103,19 @@ final class PendingInvalidations
         return false;
     }
 
+    /** How many wait, for people: one that covers everything counts as one, and so does a file that cannot be read now. */
+    public function count(): int
+    {
+        $flagged = $this->isFlagged() ? 1 : 0;
+        $file = $this->file;
+        if ($file === null || !\is_file($file) || (int) \filemtime($file) < self::CLEAN) {
+            return \count($this->own) + $flagged;
+        }
+        $log = Quiet::call(static fn(): ?AppendLog => AppendLog::open($file));
+
+        return \count($this->own) + $flagged + ($log !== null && $log->lock(self::GATE) ? Quiet::call(static fn(): int => \count($log->read()[0] ?? [self::ALL])) : 1);
+    }
+
     /**
      * @param list<string> $keys
      * @param string       $writer who invalidated them: its intents on them end with it

@@ -79,7 +79,7 @@ final class LarderBundle extends AbstractBundle
         foreach ([DoctorCommand::class, TopCommand::class, WhyCommand::class] as $class) {
             $command = new $class();
             $builder->register("larder.command.{$command->getName()}", LarderCommand::class)
-                ->setArguments([new Definition($class), $config['dsn'], \array_filter($config['options'], \is_scalar(...)), []])
+                ->setArguments([new Definition($class), $config['dsn'], \array_filter($config['options'], static fn(mixed $value, string $name): bool => \is_scalar($value) || $name === 'secret', \ARRAY_FILTER_USE_BOTH), []])
                 ->addTag('console.command', ['command' => "larder:{$command->getName()}", 'description' => $command->getDescription()])
                 ->addTag(ReadyPoolsPass::WANTS_POOLS);
         }

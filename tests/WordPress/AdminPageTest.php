@@ -111,6 +111,16 @@ final class AdminPageTest extends SharedSiteTestCase
         self::assertStringContainsString('aria-sort="descending"><a href="' . $this->site->site->url() . '/wp-admin/tools.php?page=larder&#038;larder-sort=time', $this->page(self::PAGE . '&larder-sort=time', self::$admin));
     }
 
+    public function testWhoHasFlushedIsShownAndEscaped(): void
+    {
+        $this->site->web('return wp_cache_flush_group("<script>alert(2)</script>");');
+        $this->press('site');
+
+        $flushes = \explode('id="larder-flushes"', $this->page(self::PAGE, self::$admin))[1] ?? '';
+        self::assertMatchesRegularExpression('~>everything<.*POST /wp-admin/.*&lt;script&gt;alert\(2\)&lt;/script&gt;~s', $flushes);
+        self::assertStringNotContainsString('<script>alert(2)', $flushes);
+    }
+
     public function testAButtonFlushesTheSite(): void
     {
         $this->site->web('return wp_cache_set("a", 1, "larder_group");');

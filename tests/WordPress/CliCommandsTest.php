@@ -158,6 +158,23 @@ final class CliCommandsTest extends SharedSiteTestCase
         self::assertMatchesRegularExpression('/^disk\tsqlite\t\d+\t\d+\.\d [KM]iB\t256\.0 MiB\t/m', $this->site->wp('larder', 'stats')->printed());
     }
 
+    public function testFlushesSaysWhoHasFlushed(): void
+    {
+        $this->site->web('return wp_cache_flush_group("larder_flushed");');
+        $this->site->wp('larder', 'flush', '--group=larder_other')->printed();
+        $this->site->wp('larder', 'flush')->printed();
+
+        $flushes = $this->site->wp('larder', 'flushes', '--limit=3', '--format=json')->json();
+        self::assertSame(['(all)', 'larder_other', 'larder_flushed'], \array_column($flushes, 'group'));
+        self::assertStringEndsWith('larder flush', $flushes[0]['request']);
+        self::assertStringEndsWith('larder flush --group…', $flushes[1]['request']);
+        self::assertMatchesRegularExpression('~^(GET|POST) /[^?]*$~D', $flushes[2]['request']);
+        self::assertMatchesRegularExpression('~^/.+:\d+$~D', $flushes[2]['caller']);
+        self::assertStringNotContainsString('/plugins/larder/', $flushes[2]['caller']);
+        self::assertSame([$this->site->site->account->name], \array_values(\array_unique(\array_column($flushes, 'user'))));
+        self::assertStringContainsString("\tlarder_flushed\tyes\t", $this->site->wp('larder', 'flushes')->printed());
+    }
+
     public function testTopListsTheLargestFirst(): void
     {
         $this->site->web('for ($i = 1; $i <= 3; $i++) { wp_cache_set("size $i", random_bytes($i * 300000), "larder_large"); } return 1;');

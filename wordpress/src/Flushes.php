@@ -61,6 +61,26 @@ final class Flushes
         return $named;
     }
 
+    /**
+     * The last flushes of this server, the last one first: see FlushHistory.
+     *
+     * @return list<array{time: int, site: string, group: string, done: bool, caller: string, request: string, user: string}> site '': all of
+     *                                                     them, or the only one; group '': all of that, otherwise as the plugin named it
+     */
+    public static function last(Cache $larder): array
+    {
+        $flushes = [];
+        foreach ($larder->internals()->flushes()?->last() ?? [] as $flush) {
+            // As ObjectCache lays them out. What is laid out otherwise is Larder's own, as the pages.
+            if (\preg_match('~^s(?:/(g|\d+))?(?:/[cp]/(.+))?$~sD', $flush['group'], $match) === 1) {
+                $flush['group'] = $match[2] ?? '';
+            }
+            $flushes[] = ['site' => $match[1] ?? ''] + $flush;
+        }
+
+        return $flushes;
+    }
+
     /** @return array{minute: int, counts: array<string, int>, offenders: array<string, array{int, int}>} */
     private static function counted(mixed $log, string $who, int $now): array
     {

@@ -7,6 +7,7 @@ namespace Larder\Bridge\Laravel;
 use Illuminate\Contracts\Foundation\Application;
 use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
+use Larder\Config\Options;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Larder\System\WrongUser;
@@ -108,7 +109,9 @@ final readonly class Settings
         unset($source['dsn']);
         \is_array($source['classes'] ?? null) && $source['classes'] = \implode(',', \array_filter($source['classes'], \is_string(...))) ?: false;
 
-        return Dsn::with($dsn, \array_filter($source, \is_scalar(...)));
+        $secrets = \is_array($source['secret'] ?? null) ? ['secret' => Options::secrets($source['secret'])] : [];
+
+        return Dsn::with($dsn, $secrets + \array_filter($source, \is_scalar(...)));
     }
 
     /**

@@ -76,7 +76,7 @@ final readonly class Place
             'logger' => $this->complaints,
             'prefix' => $options->prefix,
             'timeout' => $options->timeout,
-            'secret' => $options->secret,
+            'secret' => $options->secret === null ? null : [$options->secret, ...$options->formerSecrets],
         ]);
     }
 

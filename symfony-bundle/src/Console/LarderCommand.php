@@ -20,7 +20,7 @@ final class LarderCommand extends Command
 
     /**
      * @param string                               $dsn     of the application's cache
-     * @param array<string, scalar>                $options of it, beside those in the DSN
+     * @param array<string, scalar|list<string>>   $options of it, beside those in the DSN
      * @param array<string, array{string, string}> $pools   DSN and group of each pool, by its name
      */
     public function __construct(

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Admin;
 
 use Larder\Cache;
+use Larder\WordPress\Flushes;
 use Larder\WordPress\Health;
 use Larder\WordPress\ObjectCache;
 use Larder\WordPress\Owner;
@@ -16,6 +17,9 @@ use Larder\WordPress\Statistics;
 final readonly class Page
 {
     private const HOURS = 48;
+
+    /** Flushes on the page; wp larder flushes shows more. */
+    private const FLUSHES = 20;
 
     /** In the address: 'time' sorts the keys by the time of a read, all else by size. */
     private const SORT = 'larder-sort';
@@ -43,6 +47,8 @@ final readonly class Page
             $this->network || $this->parts($contents);
             $this->groups($contents);
             $this->keys($contents, $this->cache);
+            // They name addresses of all sites.
+            $this->network === \is_multisite() && $this->flushes($root);
         }
         echo "</div>\n";
     }
@@ -254,6 +260,27 @@ final readonly class Page
             echo '<tr><th scope="row" dir="ltr">', \esc_html(Text::line($key['key'])), '</th><td dir="ltr"', self::label($group), '>', \esc_html(Text::line($key['group'])), '</td>', $this->network ? '<td' . self::label($site) . '>' . \esc_html(self::site($key['site'])) . '</td>' : '',
             '<td class="larder-number" data-value="', $key['size'], '"', self::label($size), '>', \esc_html(Text::bytes($key['size'])), '</td><td class="larder-number"', self::label($read), '>', isset($times[$i]) ? \esc_html(Text::duration($times[$i])) : '–', '</td>',
             '<td class="larder-span"', self::label($age), '>', \esc_html(Text::span($key['age'])), '</td><td class="larder-span"', self::label($expires), '>', \esc_html(Text::span($key['ttl'])), '</td></tr>';
+        }
+        echo "</tbody></table></div>\n";
+    }
+
+    private function flushes(Cache $root): void
+    {
+        $flushes = \array_slice(Flushes::last($root), 0, self::FLUSHES);
+        if ($flushes === []) {
+            return;
+        }
+        $this->heading('flushes', \__('Who has flushed', 'larder'));
+        $this->openTable(\__('The last flushes, the last one first', 'larder'), ' larder-stacked');
+        [$group, $site, $caller, $request, $user] = [\__('Group', 'larder'), \__('Site', 'larder'), \__('Code', 'larder'), \__('Address or command', 'larder'), \__('User of the server', 'larder')];
+        echo '<thead><tr>', self::head(\__('Time', 'larder'), false), self::head($group, false), $this->network ? self::head($site, false) : '', self::head($caller, false), self::head($request, false), self::head($user, false), '</tr></thead><tbody>';
+        foreach ($flushes as $flush) {
+            echo '<tr><th scope="row">', \esc_html(Text::time('date_format', $flush['time']) . ' ' . Text::time('time_format', $flush['time'])), '</th><td', self::label($group), '>', \esc_html($flush['group'] === '' ? \__('everything', 'larder') : Text::line($flush['group'])), '</td>',
+            $this->network ? '<td' . self::label($site) . '>' . \esc_html($flush['site'] === '' ? \__('all sites', 'larder') : self::site($flush['site'])) . '</td>' : '';
+            foreach ([$caller => $flush['caller'], $request => $flush['request'], $user => $flush['user']] as $label => $text) {
+                echo '<td dir="ltr"', self::label($label), '>', \esc_html(Text::line($text)), '</td>';
+            }
+            echo '</tr>';
         }
         echo "</tbody></table></div>\n";
     }

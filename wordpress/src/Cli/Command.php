@@ -27,6 +27,7 @@ final class Command extends CommandNamespace
         'disable' => Disable::class,
         'doctor' => Doctor::class,
         'flush' => Flush::class,
+        'flushes' => Flushes::class,
         'stats' => Stats::class,
         'top' => Top::class,
         'why' => Why::class,
