@@ -379,6 +379,7 @@ final class Cache implements HitPath
     /** Empties this space and the groups in it, at once and in constant time. Who asked for it is noted on this server: bin/larder why --flush. */
     public function flush(): bool
     {
+        $held = Signals::hold();
         $done = $this->mark([$this->space->flush()]);
         $this->internals()->flushes()?->note(\rawurldecode($this->space->path), $done);
 

@@ -417,6 +417,7 @@ final class Request
     private function tell(): void
     {
         if ($this->view->observer !== null) {
+            $held = Signals::hold();
             $this->view->observer->calls($this->truth->calls - $this->told);
             $this->told = $this->truth->calls;
             $this->view->observer->flush();
