@@ -73,6 +73,28 @@ foreach ($requests as $name => $request) {
     vprintf("%-30s %12d %12d %14d %16d\n", [$name, ...$count($request)]);
 }
 
+echo "\n";
+foreach ([10, 1_000, 10_000] as $length) {
+    $server->command('FLUSHALL');
+    $cache = $open();
+    // The journal and its index grow to 10,400 changes and no further.
+    $cache->setMultiple(array_map(static fn(int $i): string => str_repeat('x', 10), range(1, 11_000)));
+    [$before] = $info('used_memory_dataset');
+    for ($i = 0; $i < 2_000; $i++) {
+        $cache->set("value-$i", random_bytes($length), 3600);
+    }
+    [$after] = $info('used_memory_dataset');
+    printf("a value of %6d bytes takes %5d bytes more\n", $length, intdiv($after - $before, 2_000) - $length);
+}
+$kept = 0;
+foreach (['i', 'j'] as $name) {
+    foreach ((array) $server->command('KEYS', "larder:????????????????:$name") as $key) {
+        $bytes = is_string($key) ? $server->command('MEMORY', 'USAGE', $key, 'SAMPLES', '0') : 0;
+        $kept += is_int($bytes) ? $bytes : 0;
+    }
+}
+printf("the journal and its index take %.1f MB\n", $kept / 1e6);
+
 // The time of a change: as the caller waits for it, beside phpredis's plain command on the same socket, in turn; and Redis's own.
 $redis = new Redis();
 $redis->connect($server->socket);
@@ -128,25 +150,3 @@ foreach ($times as $call => [$ours, $served, $plain, $plainServed]) {
     printf("%-8s %11.1f %13.1f %9.2f %17.1f %17.1f\n", $call, $median(...$ours), $median(...$plain), $median(...array_map(static fn(float $one, float $other): float => $one / $other, $ours, $plain)), $median(...$served), $median(...$plainServed));
 }
 printf("a request that begins and reads one key takes Redis %.1f µs\n", $median(...$begins));
-
-echo "\n";
-foreach ([10, 1_000, 10_000] as $length) {
-    $server->command('FLUSHALL');
-    $cache = $open();
-    // The journal and its index grow to 10,400 changes and no further.
-    $cache->setMultiple(array_map(static fn(int $i): string => str_repeat('x', 10), range(1, 11_000)));
-    [$before] = $info('used_memory_dataset');
-    for ($i = 0; $i < 2_000; $i++) {
-        $cache->set("value-$i", random_bytes($length), 3600);
-    }
-    [$after] = $info('used_memory_dataset');
-    printf("a value of %6d bytes takes %5d bytes more\n", $length, intdiv($after - $before, 2_000) - $length);
-}
-$kept = 0;
-foreach (['i', 'j'] as $name) {
-    foreach ((array) $server->command('KEYS', "larder:????????????????:$name") as $key) {
-        $bytes = is_string($key) ? $server->command('MEMORY', 'USAGE', $key, 'SAMPLES', '0') : 0;
-        $kept += is_int($bytes) ? $bytes : 0;
-    }
-}
-printf("the journal and its index take %.1f MB\n", $kept / 1e6);

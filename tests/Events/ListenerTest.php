@@ -110,7 +110,7 @@ final class ListenerTest extends TestCase
         $group->get('late');
         $group->fill('late', 2);
         $other->set('late', 1);
-        $this->cache->commit();
+        $this->cache->writeFills();
         $group->get('computed');
         $group->remember('computed', static fn(): bool => $other->set('computed', 3));
 

@@ -93,7 +93,7 @@ final class OpenMetricsTest extends TestCase
         $cache->get('late');
         $cache->fill('late', 8);
         $other->set('late', 9);
-        $cache->commit();
+        $cache->writeFills();
         $cache->remember('computed', static fn(): int => 8);
         try {
             $cache->remember('fails', static fn(): never => throw new \LogicException());
