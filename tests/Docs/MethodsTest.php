@@ -58,7 +58,7 @@ final class MethodsTest extends TestCase
             $costs[$method] = ['', ''];
             if ($call !== null) {
                 $costs[$method] = [
-                    (string) self::cost($method, $call, static fn(): Cache => Cache::open(['dsn' => "redis://$server->socket", 'near' => 'none']), static fn(): array => self::events($server)),
+                    (string) self::cost($method, $call, static fn(): Cache => Cache::open(['dsn' => "redis://$server->socket", 'near' => 'none', 'timeout' => 5.0]), static fn(): array => self::events($server)),
                     (string) self::cost($method, $call, static fn(): Cache => Cache::open(['dsn' => "sqlite://$directory->path/cache", 'near' => 'none'])),
                 ];
             }

@@ -133,7 +133,7 @@ final class CountLogTest extends TestCase
     {
         $this->log->add(['a|' => 1]);
         $trace = $this->directory->file('trace');
-        $writer = new Process(['strace', '-f', '-o', $trace, '-e', 'trace=flock', '-e', 'inject=flock:delay_enter=1000000:when=1', \PHP_BINARY, '-r',
+        $writer = new Process(['strace', '-f', '-o', $trace, '-e', 'trace=flock', '-e', 'inject=flock:delay_enter=3000000:when=1', \PHP_BINARY, '-r',
             'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . '; exit((new Larder\System\CountLog($argv[1]))->add(["a|" => 10]) ? 0 : 1);', '--', $this->path]);
         Wait::until(static fn(): bool => \str_contains((string) \file_get_contents("/proc/$writer->pid/task/$writer->pid/children"), ' '), 'the program under strace');
         $program = (int) \file_get_contents("/proc/$writer->pid/task/$writer->pid/children");
