@@ -70,8 +70,14 @@ final class Site implements World
     /** Computations of remember() that have begun. */
     private int $computed = 0;
 
-    /** @var list<int|string> what only one request may get: a counter's value, a lock */
+    /** @var list<string> what only one request may get between two flushes: a counter's value, a lock */
     private array $counted = [];
+
+    /** Flushes that have reached the truth tier. */
+    private int $flushes = 0;
+
+    /** @var array<int, int> how many had, when a process wrote a value last */
+    private array $writtenAfter = [];
 
     /**
      * @param list<int>             $servers  of each process, also of those that run before or after the others
@@ -118,7 +124,7 @@ final class Site implements World
             'wait' => $this->now += $arguments[0],
             'pause' => $this->looked[$process] = 0,
             'compute' => $this->compute(),
-            'counted' => $this->count($arguments[0]),
+            'counted' => $this->count($process, $arguments[0]),
             'moves' => $this->servers[$process] = $arguments[0],
             'fail' => $this->away = \array_fill_keys(...$arguments),
             'work' => $this->away = [],
@@ -199,7 +205,7 @@ final class Site implements World
     {
         $text = \serialize([
             $this->now, $this->dead, $this->rows, $this->must, $this->owes, $this->lost, $this->memory, $this->locks,
-            $this->looked, $this->computed, $this->counted, $this->intended,
+            $this->looked, $this->computed, $this->counted, $this->flushes, $this->writtenAfter, $this->intended,
             $this->transactions, $this->away, $this->pending, $this->gates, $this->kept, $this->regains,
         ]);
         foreach ($this->shelves as $shelf) {
@@ -228,6 +234,8 @@ final class Site implements World
         foreach ($name === 'truth' ? $arguments[0] : [] as $i => $change) {
             if ($outcomes[$i]->done && $change->logged) {
                 $this->told($process, $change->key, $change->kind);
+                $this->flushes += (int) ($change->key === 'f:' && $change->kind === 'm');
+                $change->key === 'e::n' && $this->writtenAfter[$process] = $this->flushes;
             }
         }
         if ($name === 'truth') {
@@ -389,12 +397,14 @@ final class Site implements World
         }
     }
 
-    private function count(int|string $value): void
+    private function count(int $process, int|string $value): void
     {
-        if (\in_array($value, $this->counted, true)) {
+        // A counter that was flushed begins anew.
+        $counted = ($this->writtenAfter[$process] ?? 0) . ": $value";
+        if (\in_array($counted, $this->counted, true)) {
             throw new Violation("$value was given to two");
         }
-        $this->counted[] = $value;
+        $this->counted[] = $counted;
         \sort($this->counted);
     }
 
