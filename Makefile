@@ -42,7 +42,7 @@ vendor/autoload.php: composer.json
 	@composer update --no-progress --prefer-dist --quiet
 	@touch $@
 
-demo: setup ## show what Larder does, on real engines, in under two minutes
+demo: setup ## show what Larder does, on real engines, in half a minute
 	@$(PHP) demo/run.php
 
 demo-failover: setup ## kill the primary of a Redis Cluster under a small shop, and count what was old, in half a minute

@@ -30,6 +30,9 @@ final class Segment
      */
     public static function open(string $path, int $bytes = 67108864): Segment {}
 
+    /** What a segment's file says of the PHP and the extension that made it: others make one of their own. */
+    public static function build(): string {}
+
     public function get(string $key, mixed $default = null): mixed {}
 
     /** @return array the values found, by key */

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: da44fc345e0dc036d19e2b785f27e753ea542634 */
+ * Stub hash: cc4fc7126beadad6272b39341d154751a292a451 */
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Larder_Segment___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -7,6 +7,9 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Larder_Segment_open, 0, 1, Larder\\Segment, 0)
 	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, bytes, IS_LONG, 0, "67108864")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_build, 0, 0, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Larder_Segment_get, 0, 1, IS_MIXED, 0)
@@ -79,6 +82,7 @@ ZEND_END_ARG_INFO()
 
 ZEND_METHOD(Larder_Segment, __construct);
 ZEND_METHOD(Larder_Segment, open);
+ZEND_METHOD(Larder_Segment, build);
 ZEND_METHOD(Larder_Segment, get);
 ZEND_METHOD(Larder_Segment, getMultiple);
 ZEND_METHOD(Larder_Segment, set);
@@ -100,6 +104,7 @@ ZEND_METHOD(Larder_Segment, check);
 static const zend_function_entry class_Larder_Segment_methods[] = {
 	ZEND_ME(Larder_Segment, __construct, arginfo_class_Larder_Segment___construct, ZEND_ACC_PRIVATE)
 	ZEND_ME(Larder_Segment, open, arginfo_class_Larder_Segment_open, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Larder_Segment, build, arginfo_class_Larder_Segment_build, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Larder_Segment, get, arginfo_class_Larder_Segment_get, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, getMultiple, arginfo_class_Larder_Segment_getMultiple, ZEND_ACC_PUBLIC)
 	ZEND_ME(Larder_Segment, set, arginfo_class_Larder_Segment_set, ZEND_ACC_PUBLIC)

@@ -712,6 +712,16 @@ ZEND_METHOD(Larder_Segment, trim)
 	seg_give_back(segment_of(ZEND_THIS));
 }
 
+ZEND_METHOD(Larder_Segment, build)
+{
+	char identity[SEG_IDENTITY];
+
+	ZEND_PARSE_PARAMETERS_NONE();
+
+	identify(identity, sizeof identity);
+	RETURN_STRING(identity);
+}
+
 /* The codes of the exception, as the stub says. */
 #define SOMETHING_ELSE 1
 #define NO_ROOM        2

@@ -120,7 +120,8 @@ final class OpenMetricsTest extends TestCase
     {
         $child = Process::snippet('$c = Larder\Cache::open(["dsn" => $argv[1], "near" => "none", "metrics" => "1"]); $c->remember("k", function () { echo "computes\n"; fgets(STDIN); return 1; });', [$this->dsn()]);
         self::assertSame('computes', $child->line());
-        $waiter = Process::snippet('$c = Larder\Cache::open(["dsn" => $argv[1] . "?near=none&metrics=1"]); echo $c->remember("k", fn() => 2), "\n";', [$this->dsn()]);
+        $waiter = Process::snippet('$c = Larder\Cache::open(["dsn" => $argv[1] . "?near=none&metrics=1"]); $c->get("other"); echo "begins\n"; echo $c->remember("k", fn() => 2), "\n";', [$this->dsn()]);
+        self::assertSame('begins', $waiter->line());
         // It has asked for the lease, and waits: it reads the key again and again.
         $this->awaitReads($waiter->pid);
         $child->write("\n");

@@ -115,6 +115,77 @@ final class LimitsTest extends TestCase
         }
     }
 
+    /** A thousand users, each with a process of his own that reads, writes or is killed: by the usual file in /dev/shm. */
+    #[Group('long')]
+    public function testAThousandUsersShareOneFileSystem(): void
+    {
+        $fleet = \var_export(\dirname(__DIR__, 2) . '/bin/larder', true);
+        [$idle, $most, $left, $found, $seconds, $strangers, $wrong] = self::inSmall([], ['larder.segment_total=600M'], <<<PHP
+            \$path = static fn(int \$uid): string => "/dev/shm/larder-\$uid/memory-of-running-php";
+            \$used = static fn(): int => (int) (disk_total_space('/dev/shm') - disk_free_space('/dev/shm'));
+            \$most = 0;
+            \$killed = [];
+            for (\$i = 0; \$i < 1000; \$i++) {
+                // As by a cron job: what idle sites hold is given back. The first run looks, the second sees that nothing has changed.
+                for (\$run = 0; \$i % 200 === 199 && \$run < 2; \$run++) {
+                    shell_exec(PHP_BINARY . ' ' . {$fleet} . ' fleet --trim=0');
+                }
+                \$uid = 20_001 + \$i;
+                \$pid = pcntl_fork();
+                if (\$pid === 0) {
+                    posix_setgid(\$uid);
+                    posix_setuid(\$uid);
+                    \$segment = Larder\Segment::open(\$path(\$uid), 64 << 20);
+                    \$segment->set('mine', "value of \$uid");
+                    // Most are idle; one of ten uses it, and one of those is killed in the middle.
+                    for (\$n = 0; \$uid % 10 === 0 && \$n < 2000; \$n++) {
+                        \$segment->set("k\$n", random_bytes(10_000));
+                        \$uid % 100 === 0 && \$n === 500 + \$i && posix_kill(getmypid(), SIGKILL);
+                    }
+                    exit((int) (\$segment->check() !== null || \$segment->get('mine') !== "value of \$uid" && \$uid % 10 !== 0));
+                }
+                \$killed[\$pid] = \$uid;
+                while (count(\$killed) >= 4 || (\$i === 999 && \$killed !== [])) {
+                    \$ended = pcntl_wait(\$status);
+                    pcntl_wifexited(\$status) && pcntl_wexitstatus(\$status) === 0 || \$killed[\$ended] % 100 === 0 || exit(3);
+                    unset(\$killed[\$ended]);
+                    \$most = max(\$most, \$used());
+                }
+            }
+            \$idle = 0;
+            for (\$uid = 20_001; \$uid <= 21_000; \$uid++) {
+                \$uid % 10 === 0 || \$idle = max(\$idle, stat(\$path(\$uid))['blocks'] * 512);
+            }
+            \$begun = hrtime(true);
+            \$found = json_decode((string) shell_exec(PHP_BINARY . ' ' . {$fleet} . ' fleet --json'), true);
+            \$seconds = (hrtime(true) - \$begun) / 1e9;
+            // What another user may see of it.
+            \$pid = pcntl_fork();
+            if (\$pid === 0) {
+                posix_setgid(20_002);
+                posix_setuid(20_002);
+                \$seen = @file_get_contents(\$path(20_001)) !== false || @scandir('/dev/shm/larder-20001') !== false;
+                try {
+                    Larder\Segment::open(\$path(20_001));
+                    \$seen = true;
+                } catch (Larder\SegmentException) {
+                }
+                exit((int) \$seen);
+            }
+            pcntl_waitpid(\$pid, \$status);
+            \$segments = array_filter(\$found['caches'] ?? [], static fn(array \$cache): bool => (\$cache['kind'] ?? '') === 'segment' && (\$cache['uid'] ?? 0) > 20_000);
+            echo json_encode([\$idle, \$most, disk_free_space('/dev/shm') / disk_total_space('/dev/shm'), count(\$segments), \$seconds, pcntl_wexitstatus(\$status), array_keys(\$found)]);
+            PHP, 'mount -t tmpfs -o size=1g,mode=1777 larder /dev/shm');
+        self::assertIsInt($idle);
+        self::assertLessThanOrEqual(256 << 10, $idle, 'an idle site');
+        self::assertLessThanOrEqual(600 << 20, $most, 'all of them');
+        self::assertGreaterThan(400 << 20, $most, 'what there is is used');
+        self::assertGreaterThan(0.1, $left);
+        self::assertSame(1000, $found, (string) \json_encode($wrong));
+        self::assertLessThan(5.0, $seconds, 'the report');
+        self::assertSame(0, $strangers, 'nobody sees what is another user\'s');
+    }
+
     /**
      * As root, in a namespace of its own with 64 MiB in /mnt.
      *

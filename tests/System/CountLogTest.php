@@ -135,9 +135,12 @@ final class CountLogTest extends TestCase
         $trace = $this->directory->file('trace');
         $writer = new Process(['strace', '-f', '-o', $trace, '-e', 'trace=flock', '-e', 'inject=flock:delay_enter=3000000:when=1', \PHP_BINARY, '-r',
             'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . '; exit((new Larder\System\CountLog($argv[1]))->add(["a|" => 10]) ? 0 : 1);', '--', $this->path]);
-        Wait::until(static fn(): bool => \str_contains((string) \file_get_contents("/proc/$writer->pid/task/$writer->pid/children"), ' '), 'the program under strace');
-        $program = (int) \file_get_contents("/proc/$writer->pid/task/$writer->pid/children");
-        Wait::until(fn(): bool => \in_array($this->path, Quiet::call(static fn(): array => \array_map(\readlink(...), \glob("/proc/$program/fd/*") ?: [])), true), 'the writer to open the file');
+        Wait::until(function () use ($writer): bool {
+            // Each time anew: strace begins with a child of its own, to try what the kernel can.
+            $program = (int) \file_get_contents("/proc/$writer->pid/task/$writer->pid/children");
+
+            return \in_array($this->path, Quiet::call(static fn(): array => \array_map(\readlink(...), \glob("/proc/$program/fd/*") ?: [])), true);
+        }, 'the writer to open the file');
         \rename($this->path, $this->path . '-old');
         self::assertSame(['a|' => 1], $this->log->read());
         self::assertFileDoesNotExist($this->path . '-old');

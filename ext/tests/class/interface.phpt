@@ -62,6 +62,7 @@ same('check', null, $segment->check());
 --EXPECTF--
 private __construct()
 public static open(string $path, int $bytes = 67108864): Larder\Segment
+public static build(): string
 public get(string $key, mixed $default = NULL): mixed
 public getMultiple(array $keys): array
 public set(string $key, mixed $value, int $ttl = 0): bool

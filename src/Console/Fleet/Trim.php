@@ -23,8 +23,6 @@ final class Trim
     /** Seconds for one segment, whose user may hold up whoever opens it. */
     private const PATIENCE = 10.0;
 
-    private ?string $build = null;
-
     public function __construct(private readonly ActingUser $acting, private readonly int $now) {}
 
     /**
@@ -71,10 +69,10 @@ final class Trim
     public function trim(Found $found): ?string
     {
         // @phpstan-ignore function.alreadyNarrowedType (an older one may be loaded than the stub describes)
-        if (!\extension_loaded('larder') || !\method_exists(Segment::class, 'trim')) {
+        if (!\extension_loaded('larder') || !\method_exists(Segment::class, 'build')) {
             return 'this PHP has no extension larder, or one that is too old: load it on the command line';
         }
-        if ($found->build !== $this->build ??= self::build()) {
+        if ($found->build !== Segment::build()) {
             // Opened by this PHP, a new one would be made beside it.
             return 'another PHP, or another build of the extension, has made it: type this command with that one';
         }
@@ -83,27 +81,6 @@ final class Trim
         }
 
         return \function_exists('pcntl_fork') ? $this->inAChild($found) : 'PHP\'s extension pcntl is missing: load it on the command line';
-    }
-
-    /** What a segment that this PHP makes says of itself. */
-    private static function build(): string
-    {
-        $directory = Directory::default() . '/fleet-' . \bin2hex(\random_bytes(6));
-        try {
-            Quiet::call(static fn(): bool => \mkdir($directory, 0o700));
-            $segment = Segment::open("$directory/segment", 1 << 20);
-            $page = (string) Quiet::call(static fn(): string|false => \file_get_contents("$directory/segment", length: SegmentHeader::LENGTH));
-            unset($segment);
-
-            return SegmentHeader::parse($page)->build ?? '';
-        } catch (SegmentException) {
-            return '';
-        } finally {
-            Quiet::call(static function () use ($directory): void {
-                \array_map(\unlink(...), \glob("$directory/segment*") ?: []);
-                \rmdir($directory);
-            });
-        }
     }
 
     private static function open(string $path): ?string
