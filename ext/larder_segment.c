@@ -775,10 +775,6 @@ ZEND_METHOD(Larder_Segment, open)
 	}
 	if (!one) {
 		identify(identity, sizeof identity);
-		if (seg_most.segment < SEG_SMALLEST) {
-			zend_throw_exception_ex(larder_exception_class, NO_ROOM, "%s is not made: this machine's policy (/etc/larder/policy.ini) allows no segment", full);
-			RETURN_THROWS();
-		}
 		seg *segment = seg_open(full, (uint64_t) bytes < seg_most.segment ? (uint64_t) bytes : seg_most.segment, identity, why, sizeof why);
 		if (!segment) {
 			int code = why[0] == SEG_SOMETHING_ELSE[0] ? SOMETHING_ELSE : why[0] == SEG_NO_ROOM[0] ? NO_ROOM : 0;

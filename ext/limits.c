@@ -37,11 +37,12 @@ static bool read_size(const char *text, uint64_t *bytes)
 	}
 }
 
+/* Less than a segment can have is no limit that the library would obey either. */
 static void at_most(uint64_t *limit, const char *text)
 {
 	uint64_t bytes;
 
-	if (read_size(text, &bytes) && bytes < *limit) {
+	if (read_size(text, &bytes) && bytes >= SEG_SMALLEST && bytes < *limit) {
 		*limit = bytes;
 	}
 }

@@ -98,14 +98,15 @@ final class LimitsTest extends TestCase
         self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'chown 65534 /etc/larder/policy.ini'));
         self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'chmod 666 /etc/larder/policy.ini'));
         self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'mv /etc/larder/policy.ini /mnt/p; ln -s /mnt/p /etc/larder/policy.ini'));
-        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3X', 'segment = -1', ' = 3M', 'segment', \str_repeat('segment = 9', 500)], [], $opened));
+        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3X', 'segment = -1', 'segment = 0', 'segment = 1000K', ' = 3M', 'segment', \str_repeat('segment = 9', 500)], [], $opened));
         self::assertSame([3 * self::MIB], self::inSmall(['# segment = 1M', 'segment=3M', 'segment = 4M'], [], $opened));
     }
 
     public function testWithoutRoomTheCacheGoesOnAndLogsNothing(): void
     {
-        foreach ([[['segment = 0'], []], [[], ['larder.segment_total=100K']]] as [$policy, $settings]) {
+        foreach ([[['segment_total = 1M'], []], [[], ['larder.segment_total=1M']]] as [$policy, $settings]) {
             $answer = self::inSmall($policy, ['error_log=/mnt/log', 'log_errors=1', ...$settings], <<<'PHP'
+                file_put_contents('/mnt/another', str_repeat('x', 1 << 20));
                 $cache = Larder\Cache::open(['disk' => 'sqlite:///mnt/cache', 'near' => 'segment:///mnt/site/segment']);
                 $set = $cache->set('k', 'v');
                 $cache->refresh();

@@ -33,16 +33,5 @@ final class Limits
             yield Finding::note("policy, $key", "$policy->file allows " . ServerPolicy::KEYS[$key] . ' ' . Text::bytes($most) . ' at most'
                 . ($asked === null ? '' : ': asked for were ' . Text::bytes($asked) . ', given are ' . Text::bytes(\min($asked, $most))));
         }
-        yield from isset($limits['segment']) ? self::older($options, $limits['segment'], $policy->file) : [];
-    }
-
-    /** @return iterable<Finding> */
-    private static function older(Options $options, int $most, string $file): iterable
-    {
-        $path = $options->near?->scheme === 'segment' ? SegmentPlace::path($options->near) : '';
-        $bytes = $path !== '' && \is_file($path) ? (int) \filesize($path) : 0;
-        if ($bytes > $most) {
-            yield Finding::warn('policy, older', "$path may grow to " . Text::bytes($bytes) . ": it was made before $file allowed only " . Text::bytes($most), "Remove $path and restart php-fpm.");
-        }
     }
 }

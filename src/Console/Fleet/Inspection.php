@@ -212,8 +212,8 @@ final class Inspection
         if ($this->boot !== '' && $header->boot !== $this->boot) {
             $found->problems['boot'] = 'it was made before the machine started, and nobody uses it: remove it';
         }
-        if ($stat['size'] > ($this->limits['segment'] ?? \PHP_INT_MAX)) {
-            $found->problems['over_policy'] = 'it may grow to ' . Text::bytes($stat['size']) . ', and the policy allows ' . Text::bytes($this->limits['segment'] ?? 0) . ': remove it and restart php-fpm';
+        if ($found->memory > ($this->limits['segment'] ?? \PHP_INT_MAX)) {
+            $found->problems['over_policy'] = Text::bytes($found->memory) . ' in memory, and the policy allows ' . Text::bytes($this->limits['segment'] ?? 0) . ': it shrinks while it is written to';
         }
 
         return FileNames::SEGMENT;
