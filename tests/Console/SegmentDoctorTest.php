@@ -30,6 +30,7 @@ final class SegmentDoctorTest extends TestCase
         $this->directory = new TemporaryDirectory();
     }
 
+    #[RequiresPhpExtension('larder')]
     public function testTheServersPolicyIsNamed(): void
     {
         $file = $this->directory->write('policy.ini', 'segment = 2M');
