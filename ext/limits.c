@@ -37,13 +37,14 @@ static bool read_size(const char *text, uint64_t *bytes)
 	}
 }
 
-/* Less than a segment can have is no limit that the library would obey either. */
+/* Less than a segment can have counts as that, as it does for the library. */
 static void at_most(uint64_t *limit, const char *text)
 {
 	uint64_t bytes;
 
-	if (read_size(text, &bytes) && bytes >= SEG_SMALLEST && bytes < *limit) {
-		*limit = bytes;
+	if (read_size(text, &bytes)) {
+		bytes = bytes < SEG_SMALLEST ? SEG_SMALLEST : bytes;
+		*limit = bytes < *limit ? bytes : *limit;
 	}
 }
 
