@@ -18,7 +18,6 @@ use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
-use PHPUnit\Framework\TestCase;
 
 /** All caches of a server with real users: found, counted, told what is wrong, and none of it believed. */
 #[CoversClass(FleetCommand::class)]
@@ -26,19 +25,8 @@ use PHPUnit\Framework\TestCase;
 #[CoversClass(Inspection::class)]
 #[CoversClass(SegmentHeader::class)]
 #[CoversClass(DirectoryList::class)]
-final class FleetTest extends TestCase
+final class FleetTest extends FleetCase
 {
-    private const ANNA = 200_001;
-    private const BERT = 200_002;
-
-    private Server $server;
-
-    protected function setUp(): void
-    {
-        \posix_geteuid() === 0 || self::markTestSkipped('Only root can be several users.');
-        $this->server = new Server();
-    }
-
     /** Seen to fail: without the note in Directory::prepare(); without a kind in FileNames. */
     public function testWhatEachUserHasIsFoundByWhatLarderItselfNotes(): void
     {

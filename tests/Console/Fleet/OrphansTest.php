@@ -10,25 +10,13 @@ use Larder\System\ServerPolicy;
 use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\TestWith;
-use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Application;
 use Symfony\Component\Console\Tester\CommandTester;
 
 /** What users have left who are gone: all of it goes that Larder has made, and nothing else. */
 #[CoversClass(Orphans::class)]
-final class OrphansTest extends TestCase
+final class OrphansTest extends FleetCase
 {
-    private const ANNA = 200_001;
-    private const BERT = 200_002;
-
-    private Server $server;
-
-    protected function setUp(): void
-    {
-        \posix_geteuid() === 0 || self::markTestSkipped('Only root can be several users.');
-        $this->server = new Server();
-    }
-
     /** Seen to fail: without a kind in FileNames; without the directories that are Larder's as a whole; a list that goes first. */
     public function testAllGoesThatLarderItselfHasMade(): void
     {

@@ -8,23 +8,16 @@ use Larder\Console\Fleet\ActingUser;
 use Larder\Console\Fleet\Trim;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
-use PHPUnit\Framework\TestCase;
 
 /** The memory of segments that nobody uses goes back, in the name of their users. */
 #[RequiresPhpExtension('larder')]
 #[CoversClass(Trim::class)]
 #[CoversClass(ActingUser::class)]
-final class TrimTest extends TestCase
+final class TrimTest extends FleetCase
 {
-    private const ANNA = 200_001;
-    private const BERT = 200_002;
-
-    private Server $server;
-
     protected function setUp(): void
     {
-        \posix_geteuid() === 0 || self::markTestSkipped('Only root can be several users.');
-        $this->server = new Server();
+        parent::setUp();
         $this->server->user(self::ANNA, 'anna');
         $this->server->user(self::BERT, 'bert');
     }
