@@ -3,8 +3,8 @@
 declare(strict_types=1);
 
 /*
- * What a call over SQLite is made of: instructions of its parts, counted by callgrind (valgrind), without what the kernel
- * does for them.
+ * What a call over SQLite is made of, and the first get of a key from near memory (the segment, or APCu without the
+ * extension): instructions, counted by callgrind (valgrind), without what the kernel does for them.
  *
  *     php bench/parts.php                without the extension
  *     ext/with php bench/parts.php       with it
@@ -30,6 +30,8 @@ const PARTS = [
     'select' => '  plain SELECT',
     'delete' => 'a delete that says whether there was a value',
     'there' => '  whether there was one',
+    'near' => 'the first get of a key from near memory',
+    'apcu' => '  apcu_fetch()',
 ];
 
 /** @return mixed what the object has under a name that is not public */
@@ -69,6 +71,25 @@ function rows(PDO $pdo, int $count): void
     }
 }
 
+function near(string $part, int $calls, string $directory, string $value): void
+{
+    $source = ['dsn' => "sqlite://$directory/cache", 'near' => extension_loaded('larder') ? 'segment' : 'apcu'];
+    $filled = Cache::open($source);
+    for ($i = 0; $i < CALLS; $i++) {
+        $part === 'apcu' ? apcu_store("key $i", $value) : $filled->set("key $i", $value);
+    }
+    $filled->refresh();
+    for ($i = 0; $part === 'near' && $i < CALLS; $i++) {
+        $filled->get("key $i");
+    }
+    $filled->writeFills();
+    // Another request: it has no copies of its own yet.
+    $cache = Cache::open($source);
+    for ($i = 0; $i < $calls; $i++) {
+        ($part === 'apcu' ? apcu_fetch("key $i") : $cache->get("key $i")) === $value || throw new RuntimeException("$part: key $i has another value");
+    }
+}
+
 function perform(string $part, int $calls, string $directory): void
 {
     $value = 'a value of thirty-five bytes, or so.';
@@ -83,6 +104,11 @@ function perform(string $part, int $calls, string $directory): void
             $select->fetch(PDO::FETCH_NUM);
             $select->closeCursor();
         }
+
+        return;
+    }
+    if ($part === 'near' || $part === 'apcu') {
+        near($part, $calls, $directory, $value);
 
         return;
     }
@@ -110,7 +136,7 @@ function perform(string $part, int $calls, string $directory): void
     $space = inside($cache, 'space');
     $make = new ReflectionMethod($cache, 'entry');
     /** @var Larder\Codec\Entry $entry */
-    $entry = $make->invoke($cache, $value, 3600, []);
+    $entry = $make->invoke($cache, $value, 3600, [], null);
     $body = $entry->body(...);
     $entries = $make->getClosure($cache);
     $change = new Change('e:transient:key', $entry->body(), $truth->writer, expiry: $entry->expiry);
@@ -123,7 +149,7 @@ function perform(string $part, int $calls, string $directory): void
             'set' => $cache->set("key $i", $value, 3600),
             'get' => $cache->get("key $i"),
             'delete' => $cache->delete("key $i", $there),
-            'entry' => $entries($value, 3600, []),
+            'entry' => $entries($value, 3600, [], null),
             'body' => $body(),
             'append' => $truth->write([$change]),
             'log' => $log->append($change, ++$end),
@@ -140,7 +166,7 @@ if (isset($argv[1])) {
     perform($argv[1], (int) $argv[2], $argv[3]);
     exit;
 }
-$php = [PHP_BINARY, '-d', 'zend.assertions=-1', '-d', 'opcache.enable_cli=1', '-d', 'opcache.jit=off', __FILE__];
+$php = [PHP_BINARY, '-d', 'zend.assertions=-1', '-d', 'apc.enable_cli=1', '-d', 'opcache.enable_cli=1', '-d', 'opcache.jit=off', __FILE__];
 printf("%-56s %12s\n", 'PHP ' . PHP_VERSION . (extension_loaded('larder') ? ', with the extension' : ''), 'instructions');
 foreach (PARTS as $part => $what) {
     $instructions = Count::ofCall(static function (int $calls) use ($php, $part): int {
