@@ -436,11 +436,13 @@ static inline bytes16 faults(const unsigned char *at)
 }
 
 /*
- * Whether these bytes are UTF-8 (RFC 3629). The engine never finds that out for an interned string by itself, and would
+ * Whether a string is UTF-8 (RFC 3629). The engine never finds that out for an interned string by itself, and would
  * look at all of it for each pattern with /u. Branches for each character would take thirty times as long as the copy.
  */
-static bool is_utf8(const unsigned char *at, size_t length)
+bool larder_is_utf8(const zend_string *string)
 {
+	const unsigned char *at = (const unsigned char *) ZSTR_VAL(string);
+	size_t length = ZSTR_LEN(string);
 	/* A block at an edge, with zeros around it. */
 	unsigned char edge[3 + BLOCK];
 	bool is_open = false;
@@ -478,15 +480,20 @@ static bool is_utf8(const unsigned char *at, size_t length)
 # define REFCOUNT 2
 #endif
 
-static void *write_string(writer *w, zend_string *string)
+/* Of what the engine knows or would ask. */
+static inline uint32_t flags_of(const zend_string *string)
+{
+	return GC_FLAGS(string) & IS_STR_VALID_UTF8 || larder_is_utf8(string) ? IS_STR_VALID_UTF8 : 0;
+}
+
+static void *write_string(writer *w, zend_string *string, uint32_t flags)
 {
 	size_t length = ZSTR_LEN(string);
 	zend_string *copy = take(w, offsetof(zend_string, val) + length + 1);
 
 	/* Not the source's flags: they may say where its refcount is no refcount (IS_STR_CLASS_NAME_MAP_PTR). */
 	GC_SET_REFCOUNT(copy, REFCOUNT);
-	GC_TYPE_INFO(copy) = IS_STRING | ((IS_STR_INTERNED
-		| (GC_FLAGS(string) & IS_STR_VALID_UTF8 || is_utf8((const unsigned char *) ZSTR_VAL(string), length) ? IS_STR_VALID_UTF8 : 0)) << GC_FLAGS_SHIFT);
+	GC_TYPE_INFO(copy) = IS_STRING | ((IS_STR_INTERNED | flags) << GC_FLAGS_SHIFT);
 	/* The engine would write it when it needs it, and cannot where it is read. */
 	ZSTR_H(copy) = ZSTR_HASH(string);
 	ZSTR_LEN(copy) = length;
@@ -500,10 +507,10 @@ static inline void *write_once(writer *w, zend_string *string)
 	larder_twice *one = noted(w->plan, &string->gc);
 
 	if (!one) {
-		return write_string(w, string);
+		return write_string(w, string, flags_of(string));
 	}
 	if (!is_written(one)) {
-		one->to = write_string(w, string);
+		one->to = write_string(w, string, flags_of(string));
 	}
 
 	return one->to;
@@ -667,18 +674,23 @@ void larder_persist(larder_plan *plan, seg *segment, seg_item *item)
 			break;
 		}
 		case LARDER_STRING:
-			write_string(&w, Z_STR_P(plan->value));
+			if (Z_STRLEN_P(plan->value) < LARDER_LONG || GC_FLAGS(Z_STR_P(plan->value)) & IS_STR_VALID_UTF8) {
+				write_string(&w, Z_STR_P(plan->value), flags_of(Z_STR_P(plan->value)));
+			} else {
+				write_string(&w, Z_STR_P(plan->value), 0);
+				atomic_store_explicit(&item->number, LARDER_UNREAD, memory_order_relaxed);
+			}
 			break;
 		case LARDER_ARRAY:
 		case LARDER_MIXED:
 			write_arrays(&w, Z_ARRVAL_P(plan->value));
 			if (plan->kind == LARDER_MIXED) {
 				atomic_store_explicit(&item->number, (int64_t) (w.next - (char *) item), memory_order_relaxed);
-				write_string(&w, plan->serialized);
+				write_string(&w, plan->serialized, 0);
 			}
 			break;
 		case LARDER_OBJECT:
-			write_string(&w, plan->serialized);
+			write_string(&w, plan->serialized, 0);
 			break;
 	}
 #ifdef LARDER_DEBUG

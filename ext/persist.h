@@ -5,7 +5,7 @@
  *   NIL…YES                                          null, false, true
  *   INTEGER   the integer
  *   FLOAT     its bits
- *   STRING                      zend_string
+ *   STRING    UNREAD, or 0      zend_string
  *   ARRAY                       zend_array, and all it holds
  *   MIXED     offset of list    zend_array whose elements may be markers; and the objects' serialization
  *   OBJECT                      zend_string: the serialization
@@ -77,6 +77,13 @@ typedef struct {
 /* Looks at all of a value. False: an exception is thrown, and nothing has changed. */
 bool larder_plan_make(larder_plan *plan, zval *value);
 void larder_plan_free(larder_plan *plan);
+
+/* Of so many bytes whoever first reads a string finds out whether it is UTF-8, and notes it: who writes it would take half as long again. */
+#define LARDER_LONG 1024
+/* A long string's number until then. */
+#define LARDER_UNREAD 1
+
+bool larder_is_utf8(const zend_string *string);
 
 /* Puts it into a block that has plan->bytes at `room`. Cannot fail: it calls nothing of the engine that could. */
 void larder_persist(larder_plan *plan, seg *segment, seg_item *item);

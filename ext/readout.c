@@ -174,6 +174,18 @@ static void build_array(reader *r, const zend_array *outermost, zval *to)
 	}
 }
 
+/* Nobody else changes it, and who reads it meanwhile does not mind: he would find out the same. */
+static void find_out(const seg *segment, const seg_item *item)
+{
+	seg_item *own = (seg_item *) (segment->rw + ((const char *) item - segment->view));
+	zend_string *string = (zend_string *) blob_of(own);
+
+	if (larder_is_utf8(string)) {
+		__atomic_fetch_or(&GC_TYPE_INFO(string), IS_STR_VALID_UTF8 << GC_FLAGS_SHIFT, __ATOMIC_RELAXED);
+	}
+	atomic_store_explicit(&own->number, 0, memory_order_relaxed);
+}
+
 static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_place)
 {
 	const char *blob = blob_of(item);
@@ -202,6 +214,9 @@ static bool read_item(seg *segment, const seg_item *item, zval *to, bool in_plac
 		}
 		case LARDER_STRING:
 			if (in_place) {
+				if (UNLIKELY(number_of(item) == LARDER_UNREAD)) {
+					find_out(segment, item);
+				}
 				ZVAL_INTERNED_STR(to, (zend_string *) blob);
 			} else {
 				ZVAL_STRINGL(to, ZSTR_VAL((const zend_string *) blob), ZSTR_LEN((const zend_string *) blob));
