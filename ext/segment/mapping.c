@@ -680,8 +680,27 @@ static uint64_t room_of(int fd, uint64_t *reserve)
  */
 #define SHARE 8
 
-/* Milliseconds for which nobody looks again. */
+/*
+ * In a control group there is no such balance, and who has no room left is killed: there a segment grows up to what is
+ * left, without the tenth, and shrinks where it has twice as much.
+ */
+#define GROUP_SHARE 1
+
+/* Milliseconds for which nobody looks again; at a control group, and whether it needs more. */
 #define REFUSED_FOR 1000
+#define GROUP_FOR 100
+
+static uint64_t room_of_group(seg *segment)
+{
+	int64_t now = seg_clock();
+
+	if (segment->group_until <= now) {
+		segment->group_room = seg_group_room();
+		segment->group_until = now + GROUP_FOR;
+	}
+
+	return segment->group_room;
+}
 
 /* Whether the values may have so many bytes more; now and then also asked for none, to shrink where others need some. */
 bool seg_may_grow(seg *segment, uint64_t bytes)
@@ -695,15 +714,19 @@ bool seg_may_grow(seg *segment, uint64_t bytes)
 	if (atomic_load_explicit(again, memory_order_relaxed) > seg_clock()) {
 		return false;
 	}
-	uint64_t given = atomic_load(&h->given), reserve, room = room_of(segment->fd, &reserve), rest = room > reserve ? room - reserve : 0;
-	if (given > seg_most.segment || (given > LEAST_KEPT && given / (2 * SHARE) > rest)) {
+	uint64_t given = atomic_load(&h->given), reserve, room = room_of(segment->fd, &reserve), rest = room > reserve ? room - reserve : 0, group = room_of_group(segment);
+	bool is_small = given + bytes <= LEAST_KEPT;
+	bool crowds = given > LEAST_KEPT && given / (2 * GROUP_SHARE) > group;
+	if (crowds || given > seg_most.segment || (given > LEAST_KEPT && given / (2 * SHARE) > rest)) {
 		atomic_store(&h->too_large, 1);
 	}
-	if (bytes && bytes <= room && given + bytes <= seg_most.segment && (given + bytes <= LEAST_KEPT || (given + bytes) / SHARE <= rest)) {
+	if (bytes && bytes <= room && bytes <= group && given + bytes <= seg_most.segment
+		&& (is_small || ((given + bytes) / SHARE <= rest && (given + bytes) / GROUP_SHARE <= group))) {
+		segment->group_room -= group < UINT64_MAX ? bytes : 0;
 		atomic_store_explicit(again, 0, memory_order_relaxed);
 		return true;
 	}
-	atomic_store_explicit(again, seg_clock() + REFUSED_FOR, memory_order_relaxed);
+	atomic_store_explicit(again, seg_clock() + (crowds ? GROUP_FOR : REFUSED_FOR), memory_order_relaxed);
 
 	return false;
 }

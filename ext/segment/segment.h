@@ -53,6 +53,8 @@ typedef struct seg {
 	uint64_t passing, passing_last;    /* pages that are held only as long as something is copied out of them; SEG_NONE */
 	uint64_t hits, misses, copied;     /* since the last seg_leave() */
 	uint32_t sets;                     /* values for which room was looked for, by this process */
+	uint64_t group_room;               /* of seg_group_room(), less what was taken since; */
+	int64_t group_until;               /* looked at again from then on, by seg_clock() */
 } seg;
 
 typedef enum {
@@ -249,6 +251,9 @@ void seg_count_memory(seg *segment);
 bool seg_is_alone(const seg *segment);
 void seg_forget_address(seg *segment);
 bool seg_has_address(const seg *segment);
+
+/* group.c */
+uint64_t seg_group_room(void);
 
 /* locks.c */
 void seg_make_lock(pthread_mutex_t *lock);
