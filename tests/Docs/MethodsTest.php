@@ -53,7 +53,9 @@ final class MethodsTest extends TestCase
         $server = new RedisServer();
         $directory = new TemporaryDirectory();
         $costs = [];
-        foreach (self::rows() as $method => $cells) {
+        // Last those whose markers one of 64 later requests renews, by one round trip more.
+        $markers = ['invalidateTags' => true, 'flush' => true];
+        foreach (\array_diff_key(self::rows(), $markers) + \array_intersect_key(self::rows(), $markers) as $method => $cells) {
             $call = self::calls()[$method] ?? null;
             $costs[$method] = ['', ''];
             if ($call !== null) {
@@ -63,7 +65,7 @@ final class MethodsTest extends TestCase
                 ];
             }
         }
-        self::assertSame(\array_map(static fn(array $cells): array => [$cells[4], $cells[5]], self::rows()), $costs);
+        self::assertSame(\array_map(static fn(array $cells): array => [$cells[4], $cells[5]], self::rows()), \array_replace(self::rows(), $costs));
     }
 
     /** @return array<string, \Closure(Cache): mixed> by method: what is counted */
