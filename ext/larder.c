@@ -41,7 +41,6 @@ PHP_INI_END()
 static PHP_MINIT_FUNCTION(larder)
 {
 	REGISTER_INI_ENTRIES();
-	larder_read_limits();
 	larder_register_class();
 
 	return SUCCESS;

@@ -775,6 +775,7 @@ ZEND_METHOD(Larder_Segment, open)
 	}
 	if (!one) {
 		identify(identity, sizeof identity);
+		larder_read_limits();
 		seg *segment = seg_open(full, (uint64_t) bytes < seg_most.segment ? (uint64_t) bytes : seg_most.segment, identity, why, sizeof why);
 		if (!segment) {
 			int code = why[0] == SEG_SOMETHING_ELSE[0] ? SOMETHING_ELSE : why[0] == SEG_NO_ROOM[0] ? NO_ROOM : 0;

@@ -1,92 +1,148 @@
 /*
  * What segments may take: larder.segment_total in php.ini, and the policy of the machine's administrator, which no user
- * can exceed. /etc/larder/policy.ini is root's, and the library reads other lines of it (src/System/ServerPolicy.php):
+ * can exceed. /etc/larder/policy.ini is root's, and the library reads other lines of it (src/System/ServerPolicy.php),
+ * by the same rules:
  *
  *     ; a comment
  *     segment = 16M          what one segment may take
  *     segment_total = 2G     what a file system may have taken, by whomever, before segments in it stop to grow
  *
- * A file that is not root's alone, or a line that cannot be read, is as if it were not there: `bin/larder doctor` says so.
+ * A file or a directory that is not root's alone, or a line that cannot be read, is as if it were not there:
+ * `bin/larder doctor` says so.
  */
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "php.h"
 #include "php_larder.h"
 
-#define POLICY "/etc/larder/policy.ini"
+#define DIRECTORY "/etc/larder"
+#define POLICY "policy.ini"
+
+/* Bytes of the file that are read. */
+#define LONGEST 65536
+
+/* From a byte to one behind the last. */
+typedef struct {
+	const char *from, *to;
+} words;
+
+static words trimmed(words w, const char *blanks)
+{
+	while (w.from < w.to && *w.from && strchr(blanks, *w.from)) {
+		w.from++;
+	}
+	while (w.from < w.to && w.to[-1] && strchr(blanks, w.to[-1])) {
+		w.to--;
+	}
+
+	return w;
+}
 
 /* A number of bytes, or with K, M or G. False: it is none. */
-static bool read_size(const char *text, uint64_t *bytes)
+static bool read_size(words w, uint64_t *bytes)
 {
-	unsigned long long number;
-	char unit = 0, rest = 0;
-	int read = sscanf(text, "%18llu%c %c", &number, &unit, &rest);
+	const char *at = w.from;
+	unsigned shift = 0;
 
-	if (*text < '0' || *text > '9' || read < 1 || read > 2) {
+	*bytes = 0;
+	for (; at < w.to && *at >= '0' && *at <= '9'; at++) {
+		*bytes = *bytes * 10 + (uint64_t) (*at - '0');
+	}
+	if (at == w.from || at - w.from > 18) {
 		return false;
 	}
-	switch (unit) {
-		case 0: case ' ': case '\t': case '\r': case '\n': *bytes = number; return true;
-		case 'k': case 'K': *bytes = number << 10; return number < UINT64_C(1) << 50;
-		case 'm': case 'M': *bytes = number << 20; return number < UINT64_C(1) << 40;
-		case 'g': case 'G': *bytes = number << 30; return number < UINT64_C(1) << 30;
-		default: return false;
+	words unit = trimmed((words) {at, w.to}, " \t\n\v\f\r");
+	if (unit.from < unit.to) {
+		/* Blanks may stand before the unit only. */
+		if (unit.to - unit.from != 1 || unit.to != w.to) {
+			return false;
+		}
+		switch (*unit.from) {
+			case 'k': case 'K': shift = 10; break;
+			case 'm': case 'M': shift = 20; break;
+			case 'g': case 'G': shift = 30; break;
+			default: return false;
+		}
 	}
+	*bytes = *bytes > (uint64_t) INT64_MAX >> shift ? (uint64_t) INT64_MAX : *bytes << shift;
+
+	return true;
 }
 
 /* Less than a segment can have counts as that, as it does for the library. */
-static void at_most(uint64_t *limit, const char *text)
+static void at_most(uint64_t *limit, words size)
 {
 	uint64_t bytes;
 
-	if (read_size(text, &bytes)) {
+	if (read_size(size, &bytes)) {
 		bytes = bytes < SEG_SMALLEST ? SEG_SMALLEST : bytes;
 		*limit = bytes < *limit ? bytes : *limit;
 	}
 }
 
-static void read_policy(void)
+static void read_line(words line)
 {
-	int fd = open(POLICY, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat found;
-	char line[256], key[32], value[32];
+	line = trimmed(line, " \t\r");
+	const char *equals = line.from < line.to ? memchr(line.from, '=', (size_t) (line.to - line.from)) : NULL;
 
-	if (fd < 0) {
+	if (!equals || *line.from == ';' || *line.from == '#') {
 		return;
 	}
-	if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != 0 || (found.st_mode & 022)) {
-		close(fd);
-		return;
+	words key = trimmed((words) {line.from, equals}, " \t"), value = trimmed((words) {equals + 1, line.to}, " \t");
+	size_t length = (size_t) (key.to - key.from);
+	if (length == 7 && memcmp(key.from, "segment", length) == 0) {
+		at_most(&seg_most.segment, value);
+	} else if (length == 13 && memcmp(key.from, "segment_total", length) == 0) {
+		at_most(&seg_most.total, value);
 	}
-	FILE *file = fdopen(fd, "r");
-	if (!file) {
-		close(fd);
-		return;
-	}
-	while (fgets(line, sizeof line, file)) {
-		if (sscanf(line, " %31[a-z_] = %31s", key, value) != 2) {
-			continue;
-		}
-		if (strcmp(key, "segment") == 0) {
-			at_most(&seg_most.segment, value);
-		} else if (strcmp(key, "segment_total") == 0) {
-			at_most(&seg_most.total, value);
-		}
-	}
-	fclose(file);
 }
 
-/* Before anything is opened. */
+/* Whether nobody but root can have written it. */
+static bool is_roots(int fd, mode_t type)
+{
+	struct stat found;
+
+	return fd >= 0 && fstat(fd, &found) == 0 && (found.st_mode & S_IFMT) == type && found.st_uid == 0 && !(found.st_mode & 022);
+}
+
+static void read_policy(void)
+{
+	int directory = open(DIRECTORY, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (directory < 0) {
+		return;
+	}
+	int fd = is_roots(directory, S_IFDIR) ? openat(directory, POLICY, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	char *text = is_roots(fd, S_IFREG) ? malloc(LONGEST) : NULL;
+	ssize_t length = 0, got = 1;
+	while (text && got > 0 && length < LONGEST) {
+		got = read(fd, text + length, (size_t) (LONGEST - length));
+		length += got > 0 ? got : 0;
+	}
+	for (const char *from = text, *end = text + length; text && from < end;) {
+		const char *to = memchr(from, '\n', (size_t) (end - from));
+		read_line((words) {from, to ? to : end});
+		from = to ? to + 1 : end;
+	}
+	free(text);
+	if (fd >= 0) {
+		close(fd);
+	}
+	close(directory);
+}
+
+/* Before a file is opened; then they hold for all that this process has open. */
 void larder_read_limits(void)
 {
 	const char *total = INI_STR("larder.segment_total");
 
 	seg_most = (seg_limits) {UINT64_MAX, UINT64_MAX};
 	if (total && *total) {
-		at_most(&seg_most.total, total);
+		at_most(&seg_most.total, trimmed((words) {total, total + strlen(total)}, " \t"));
 	}
 	read_policy();
 }

@@ -409,7 +409,7 @@ static void shrink(seg *segment)
 	}
 	if (atomic_exchange(&h->too_large, 0)) {
 		/* In so many units there is a whole chunk, wherever they begin. */
-		while (cleared < h->given_units / 8 && !seg_is_broken(segment) && seg_clear_stretch(segment, units * SEG_UNIT)) {
+		while (cleared < h->given_units / 8 && !seg_is_broken(segment) && seg_clear_stretch(segment, units * SEG_UNIT, true)) {
 			cleared += units;
 		}
 		drop_what_is_free(segment, false);
@@ -530,7 +530,7 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 		}
 		SEG_POINT("reserve-all-locked");
 		/* A reader may take something of the stretch while it is cleared: then there may be another. */
-		for (int i = 0; i < STRETCHES && !block && !seg_is_broken(segment) && seg_clear_stretch(segment, bytes); i++) {
+		for (int i = 0; i < STRETCHES && !block && !seg_is_broken(segment) && seg_clear_stretch(segment, bytes, false); i++) {
 			block = seg_alloc(segment, shard, bytes, &home);
 		}
 		if (UNLIKELY(segment->lost)) {

@@ -276,7 +276,7 @@ int seg_class(uint64_t bytes);
 uint64_t seg_block_bytes(const seg_item *item);
 void seg_drop_chunks(seg *segment);
 bool seg_clear_a_slab(seg *segment, seg_shard *shard);
-bool seg_clear_stretch(seg *segment, uint64_t bytes);
+bool seg_clear_stretch(seg *segment, uint64_t bytes, bool give_back);
 bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset);
 void seg_settle_begin(seg *segment, bool broken);
 bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item);

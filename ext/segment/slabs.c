@@ -168,6 +168,14 @@ static inline uint64_t with_memory(const seg *segment, uint64_t unit)
 	return unit;
 }
 
+/* The same, from the beginning again behind the last: the first chunk always has memory. */
+static inline uint64_t around(const seg *segment, uint64_t unit)
+{
+	unit = with_memory(segment, unit);
+
+	return unit < segment->header->n_units ? unit : with_memory(segment, 0);
+}
+
 /* Whether a free run can begin there: nothing is read, and nothing written, by a damaged link. */
 static bool is_free_run(seg *segment, seg_offset at)
 {
@@ -746,9 +754,19 @@ static void pass_over(seg *segment, uint64_t unit, uint64_t end)
 		if (kind_of(w) == RUN) {
 			seg_forget_visit(segment, seg_at(segment, unit_offset(segment, unit)));
 		}
-		unit = with_memory(segment, unit + length_of(w));
-		unit = unit < segment->header->n_units ? unit : with_memory(segment, 0);
+		unit = around(segment, unit + length_of(w));
 	}
+}
+
+static uint64_t cost_of(const stretch *s)
+{
+	return s->read * 64 + s->live;
+}
+
+/* All of the chunks that have memory between two that have none, and hold something; the first of all keeps its memory. */
+static bool is_island(const seg *segment, const stretch *s)
+{
+	return s->live && s->unit && s->unit % segment->header->chunk_units == 0 && !has_memory(segment, s->unit - 1) && around(segment, s->end) != s->end;
 }
 
 /* So many units are looked at, half a MiB at least, before the cheapest stretch among them is taken. */
@@ -758,8 +776,10 @@ static void pass_over(seg *segment, uint64_t unit, uint64_t end)
  * For a value for which there is no run: the cheapest of a few stretches of memory that are long enough, whoever its
  * items belong to, is emptied. Where memory is in pieces, evicting the least used would take very many of them to leave
  * one long run. Under all shards' locks. False: there is no such stretch; then nothing was evicted.
+ *
+ * To give memory back: chunks that stand alone will do, and what is empty already will not.
  */
-bool seg_clear_stretch(seg *segment, uint64_t bytes)
+bool seg_clear_stretch(seg *segment, uint64_t bytes, bool give_back)
 {
 	seg_header *h = segment->header;
 	uint64_t needed = seg_class(bytes) < 0 ? (bytes + SEG_UNIT - 1) / SEG_UNIT : SLAB_UNITS, looked = 0;
@@ -768,11 +788,10 @@ bool seg_clear_stretch(seg *segment, uint64_t bytes)
 	for (uint32_t i = 0; i < SEG_SHARDS; i++) {
 		seg_reclaim(segment, &segment->shards[i], UINT64_MAX);
 	}
-	s.unit = s.end = h->window = with_memory(segment, h->window);
+	s.unit = s.end = h->window = around(segment, h->window);
 	while (looked < h->given_units && (!best.end || looked < LOOKED_AT)) {
-		uint64_t next = with_memory(segment, s.end);
-		if (next != s.end || next >= h->n_units) {
-			next = next < h->n_units ? next : with_memory(segment, 0);
+		uint64_t next = around(segment, s.end);
+		if (next != s.end) {
 			s = (stretch) {next, next, 0, 0};
 		}
 		uint64_t w = segment->units[s.end], length = length_of(w);
@@ -785,8 +804,8 @@ bool seg_clear_stretch(seg *segment, uint64_t bytes)
 		looked += length;
 		if (!can) {
 			s = (stretch) {s.end, s.end, 0, 0};
-		} else if (s.end - s.unit >= needed) {
-			if (!best.end || s.read * 64 + s.live < best.read * 64 + best.live) {
+		} else if (s.end - s.unit >= needed || (give_back && is_island(segment, &s))) {
+			if ((!best.end || cost_of(&s) < cost_of(&best)) && (s.live || !give_back)) {
 				best = s;
 			}
 			s = (stretch) {s.end, s.end, 0, 0};

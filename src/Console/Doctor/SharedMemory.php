@@ -82,7 +82,7 @@ final class SharedMemory
     {
         $path = SegmentPlace::path($dsn);
         try {
-            $segment = SegmentPlace::open($dsn, $options->nearBudget, $policy);
+            $segment = SegmentPlace::open($dsn, $options->nearBudget);
         } catch (Failure $failure) {
             yield Finding::warn('segment', 'not used: ' . $failure->getMessage(), 'Fix that, or name another file (near=segment:///dev/shm/app/segment), or write near=none.');
 
