@@ -1,0 +1,149 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Packages\Upgrade;
+
+use Larder\Tests\Support\FastCgi;
+use Larder\Tests\Support\FpmServer;
+use Larder\Tests\Support\Process;
+use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Assert;
+
+/**
+ * Web servers in the middle of an update: each runs requests of two releases, which share all that a server's processes
+ * share: directories, APCu, the segment.
+ */
+final class Releases
+{
+    /** The release before this one. */
+    public const OLD = 'old';
+
+    /** What is checked out. */
+    public const NEW = 'new';
+
+    /** Workers of each server, which is how many requests run at once. */
+    public const WORKERS = 4;
+
+    private static ?PreviousRelease $previous = null;
+
+    /** @var list<FpmServer> */
+    private array $servers = [];
+    private readonly TemporaryDirectory $directory;
+
+    public function __construct(int $servers = 1)
+    {
+        Assert::assertTrue(FpmServer::isAvailable(), 'There is no php-fpm of this PHP version: bin/setup installs it.');
+        self::$previous ??= new PreviousRelease(self::root(self::NEW));
+        $this->directory = new TemporaryDirectory('larder-up');
+        for ($i = 0; $i < $servers; $i++) {
+            // Each server has a state directory and a segment of its own.
+            $this->servers[] = new FpmServer(self::WORKERS, ini: ['larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
+        }
+        foreach ([self::OLD => self::root(self::OLD) . '/autoload.php', self::NEW => self::root(self::NEW) . '/vendor/autoload.php'] as $release => $autoload) {
+            $this->directory->write("$release.php", "<?php\nrequire " . \var_export($autoload, true) . ";\n" . <<<'PHP'
+                [$code, $a] = unserialize(file_get_contents('php://input'));
+                try {
+                    $result = eval($code);
+                } catch (Throwable $failure) {
+                    $result = $failure::class . ': ' . $failure->getMessage();
+                }
+                echo serialize([(new ReflectionClass(Larder\Cache::class))->getFileName(), $result]);
+                PHP);
+        }
+    }
+
+    public function __destruct()
+    {
+        foreach (\array_keys($this->servers) as $i) {
+            $this->servers[$i]->stop();
+            TemporaryDirectory::clear("/dev/shm/{$this->name()}-$i");
+        }
+    }
+
+    private function name(): string
+    {
+        return \basename($this->directory->path);
+    }
+
+    public static function forget(): void
+    {
+        self::$previous = null;
+    }
+
+    public static function root(string $release): string
+    {
+        return $release === self::NEW ? \dirname(__DIR__, 3) : (self::$previous?->root() ?? throw new \LogicException('It is not unpacked.'));
+    }
+
+    public static function other(string $release): string
+    {
+        return $release === self::NEW ? self::OLD : self::NEW;
+    }
+
+    /** A file that all servers can reach. */
+    public function file(string $name): string
+    {
+        return $this->directory->file($name);
+    }
+
+    /**
+     * What PHP code returns in a request of a release.
+     *
+     * @param mixed $a what the code has as $a
+     */
+    public function run(string $release, string $code, mixed $a = null, int $server = 0): mixed
+    {
+        $connection = $this->begin($release, $code, $a, $server);
+        try {
+            return $this->end($release, $connection);
+        } finally {
+            $connection->close();
+        }
+    }
+
+    /** A request that has begun. */
+    public function begin(string $release, string $code, mixed $a = null, int $server = 0): FastCgi
+    {
+        $connection = $this->servers[$server]->connect();
+        $connection->send($this->file("$release.php"), [], \serialize([$code, $a]));
+
+        return $connection;
+    }
+
+    public function end(string $release, FastCgi $request): mixed
+    {
+        $answer = $request->receive();
+        $result = \str_starts_with($answer->body, 'a:2:') ? \unserialize($answer->body) : null;
+        Assert::assertIsArray($result, "$answer->body\n$answer->errors");
+        Assert::assertIsString($result[0]);
+        Assert::assertStringStartsWith(self::root($release) . '/', $result[0], 'that release has answered');
+
+        return $result[1];
+    }
+
+    /** The answer to a visit of a script. */
+    public function visit(string $script, string $path, int $server = 0): \Larder\Tests\Support\FastCgiResponse
+    {
+        $connection = $this->servers[$server]->connect();
+        try {
+            return $connection->request($script, parameters: ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => $path]);
+        } finally {
+            $connection->close();
+        }
+    }
+
+    /** A process of the command line that lives on. */
+    public function process(string $release, string $code): Process
+    {
+        $autoload = self::root($release) . ($release === self::NEW ? '/vendor/autoload.php' : '/autoload.php');
+
+        return Process::php($this->directory->write("$release-process.php", '<?php require ' . \var_export($autoload, true) . ";\n$code"));
+    }
+
+    /** What Larder or PHP complained of. */
+    public function complaints(): string
+    {
+        return \implode('', \array_map(static fn(FpmServer $server): string => $server->log(), $this->servers));
+    }
+}
