@@ -25,6 +25,9 @@ final class Releases
     /** Workers of each server, which is how many requests run at once. */
     public const WORKERS = 4;
 
+    /** See Store\Sqlite\Schema::isCurrent(). */
+    private const REFUSAL = ', this Larder knows ';
+
     private static ?PreviousRelease $previous = null;
 
     /** @var list<FpmServer> */
@@ -141,9 +144,20 @@ final class Releases
         return Process::php($this->directory->write("$release-process.php", '<?php require ' . \var_export($autoload, true) . ";\n$code"));
     }
 
-    /** What Larder or PHP complained of. */
+    /** Whether a release leaves a newer one's store alone, and says so: it goes on without the store. */
+    public function isRefused(string $release): bool
+    {
+        return $release === self::OLD && \str_contains($this->log(), self::REFUSAL);
+    }
+
+    /** What Larder or PHP complained of, but for a newer release's store. */
     public function complaints(): string
     {
-        return \implode('', \array_map(static fn(FpmServer $server): string => $server->log(), $this->servers));
+        return \implode("\n", \array_filter(\explode("\n", \trim($this->log())), static fn(string $line): bool => !\str_contains($line, self::REFUSAL)));
+    }
+
+    private function log(): string
+    {
+        return \implode("\n", \array_map(static fn(FpmServer $server): string => $server->log(), $this->servers));
     }
 }

@@ -65,6 +65,12 @@ final class SharedCache
         $value = $arguments[1] ?? null;
         $tags = \is_array($arguments[3] ?? null) ? \array_values(\array_filter($arguments[3], \is_string(...))) : [];
         $before = $this->held[$group][$key] ?? null;
+        if ($result === false && $this->releases->isRefused($release)) {
+            // Kept until a request of the other release applies it: a value that could not be stored is not served either.
+            $this->drop($method, $group, $key);
+
+            return;
+        }
         switch ($method) {
             case 'set':
                 Assert::assertTrue($result, $what);
@@ -93,20 +99,26 @@ final class SharedCache
                 $result === $value && $this->hold($group, $key, $value, $before[1] ?? []);
                 break;
             case 'delete':
-                Assert::assertTrue($result, $what);
-                unset($this->held[$group][$key]);
-                break;
             case 'flush':
-                Assert::assertTrue($result, $what);
-                // That of the whole cache takes all groups along.
-                $group === '' ? $this->held = [] : $this->held[$group] = [];
-                break;
             case 'invalidateTags':
                 Assert::assertTrue($result, $what);
-                $this->held[$group] = \array_filter($this->held[$group] ?? [], static fn(array $held): bool => !\in_array($key, $held[1], true));
+                $this->drop($method, $group, $key);
                 break;
             default:
                 Assert::fail("Nobody knows what $method does.");
+        }
+    }
+
+    /** After a call that has taken away what was there. */
+    private function drop(string $method, string $group, string $key): void
+    {
+        if ($method === 'invalidateTags') {
+            $this->held[$group] = \array_filter($this->held[$group] ?? [], static fn(array $held): bool => !\in_array($key, $held[1], true));
+        } elseif ($method === 'flush') {
+            // That of the whole cache takes all groups along.
+            $group === '' ? $this->held = [] : $this->held[$group] = [];
+        } elseif (\in_array($method, ['set', 'delete'], true)) {
+            unset($this->held[$group][$key]);
         }
     }
 
