@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Tests\Packages\Upgrade;
 
 use Larder\Tests\Support\FastCgi;
+use Larder\Tests\Support\FastCgiResponse;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
@@ -43,8 +44,8 @@ final class Releases
             // Each server has a state directory and a segment of its own.
             $this->servers[] = new FpmServer(self::WORKERS, ini: ['larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
         }
-        foreach ([self::OLD => self::root(self::OLD) . '/autoload.php', self::NEW => self::root(self::NEW) . '/vendor/autoload.php'] as $release => $autoload) {
-            $this->directory->write("$release.php", "<?php\nrequire " . \var_export($autoload, true) . ";\n" . <<<'PHP'
+        foreach ([self::OLD, self::NEW] as $release) {
+            $this->directory->write("$release.php", "<?php\nrequire " . \var_export(self::autoload($release), true) . ";\n" . <<<'PHP'
                 [$code, $a] = unserialize(file_get_contents('php://input'));
                 try {
                     $result = eval($code);
@@ -77,6 +78,11 @@ final class Releases
     public static function root(string $release): string
     {
         return $release === self::NEW ? \dirname(__DIR__, 3) : (self::$previous?->root() ?? throw new \LogicException('It is not unpacked.'));
+    }
+
+    public static function autoload(string $release): string
+    {
+        return self::root($release) . ($release === self::NEW ? '/vendor/autoload.php' : '/autoload.php');
     }
 
     public static function other(string $release): string
@@ -125,12 +131,16 @@ final class Releases
         return $result[1];
     }
 
-    /** The answer to a visit of a script. */
-    public function visit(string $script, string $path, int $server = 0): \Larder\Tests\Support\FastCgiResponse
+    /**
+     * The answer to a visit of a script.
+     *
+     * @param array<string, string> $parameters further ones of the web server
+     */
+    public function visit(string $script, string $path, int $server, array $parameters): FastCgiResponse
     {
         $connection = $this->servers[$server]->connect();
         try {
-            return $connection->request($script, parameters: ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => $path]);
+            return $connection->request($script, parameters: $parameters + ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => $path]);
         } finally {
             $connection->close();
         }
@@ -139,9 +149,7 @@ final class Releases
     /** A process of the command line that lives on. */
     public function process(string $release, string $code): Process
     {
-        $autoload = self::root($release) . ($release === self::NEW ? '/vendor/autoload.php' : '/autoload.php');
-
-        return Process::php($this->directory->write("$release-process.php", '<?php require ' . \var_export($autoload, true) . ";\n$code"));
+        return Process::php($this->directory->write("$release-process.php", '<?php require ' . \var_export(self::autoload($release), true) . ";\n$code"));
     }
 
     /** Whether a release leaves a newer one's store alone, and says so: it goes on without the store. */
