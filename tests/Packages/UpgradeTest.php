@@ -89,7 +89,7 @@ final class UpgradeTest extends TestCase
         \mt_srand($seed);
         $release = static fn(): string => \mt_rand(0, 1) === 0 ? Releases::OLD : Releases::NEW;
         $there = 0;
-        for ($i = 0; $i < 100; $i++) {
+        for ($i = 0; $i < 60; $i++) {
             $number = \mt_rand(0, 3);
             $group = ['', 'group'][\mt_rand(0, 1)];
             [$method, $arguments] = match (\mt_rand(0, 15)) {
@@ -232,7 +232,7 @@ final class UpgradeTest extends TestCase
     {
         self::$redis ??= new RedisServer();
         self::$memcached ??= new MemcachedServer();
-        $places = ['{directory}' => \rtrim($releases->file(''), '/'), '{redis}' => self::$redis->socket, '{memcached}' => self::$memcached->address[0]];
+        $places = ['{directory}' => \dirname($releases->file('.')), '{redis}' => self::$redis->socket, '{memcached}' => self::$memcached->address[0]];
         $config = \array_map(static fn(mixed $value): mixed => \is_string($value) ? \strtr($value, $places) : $value, $config);
 
         return new SharedCache($releases, $config + ['prefix' => 'p' . \bin2hex(\random_bytes(5))], $servers);

@@ -184,7 +184,7 @@ final class MemcachedFaultsTest extends TestCase
         $this->server = new MemcachedServer();
         $store = $this->store();
         self::put($store, 'k', 'old');
-        $epoch = $store->read([])->epoch;
+        $epoch = $store->read(['k'])->epoch;
         $head = "$epoch 5 5 another";
         self::assertSame('STORED', $this->server->talk('set p:head 0 0 ' . \strlen($head) . "\r\n$head"));
         foreach ([$store, $this->store()] as $any) {

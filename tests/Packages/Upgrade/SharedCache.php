@@ -86,7 +86,8 @@ final class SharedCache
                 $result && $this->hold($group, $key, $value, $tags);
                 break;
             case 'increment':
-                Assert::assertContains($result, $before === null ? [$value] : [$before[0] + $value, $value], $what);
+                Assert::assertIsInt($value);
+                Assert::assertContains($result, [(\is_int($before[0] ?? null) ? $before[0] : 0) + $value, $value], $what);
                 $this->hold($group, $key, $result, $before[1] ?? []);
                 break;
             case 'remember':
