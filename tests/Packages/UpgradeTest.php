@@ -21,9 +21,6 @@ use Symfony\Component\Process\Process;
 /**
  * What docs/upgrade.md promises of the cache: over an update it may begin empty, nothing of one release is read as something
  * else by the other, and nothing old comes back; also while both work on it, and on the way back.
- *
- * The extension is that of this checkout: both libraries use it, as web servers and the command line may in the middle of
- * an update.
  */
 #[CoversNothing]
 #[Group('long')]
@@ -38,7 +35,7 @@ final class UpgradeTest extends TestCase
         Releases::forget();
     }
 
-    /** @return iterable<string, array{array<string, mixed>, int}> configuration, and how many servers share it */
+    /** @return iterable<string, array{0: array<string, mixed>, 1: int, 2?: true}> configuration, how many servers share it, and whether each release has its own extension */
     public static function caches(): iterable
     {
         yield 'SQLite' => [['dsn' => 'sqlite://{directory}/cache', 'near' => 'none'], 1];
@@ -53,14 +50,16 @@ final class UpgradeTest extends TestCase
         if (\extension_loaded('larder')) {
             yield 'the segment over SQLite' => [['dsn' => 'sqlite://{directory}/cache', 'near' => 'segment'], 1];
             yield 'the segment over Redis' => [['dsn' => 'redis://{redis}', 'near' => 'segment'], 2];
+            yield 'the segment over SQLite, by extensions of both' => [['dsn' => 'sqlite://{directory}/cache', 'near' => 'segment'], 1, true];
+            yield 'the segment over Redis, by extensions of both' => [['dsn' => 'redis://{redis}', 'near' => 'segment'], 2, true];
         }
     }
 
     /** @param array<string, mixed> $config */
     #[DataProvider('caches')]
-    public function testNothingIsMisreadAndNothingComesBack(array $config, int $servers): void
+    public function testNothingIsMisreadAndNothingComesBack(array $config, int $servers, bool $haveExtensions = false): void
     {
-        $releases = new Releases($servers);
+        $releases = new Releases($servers, $haveExtensions);
         $cache = $this->cache($releases, $config, $servers);
 
         $this->store($cache, Releases::OLD);
@@ -81,9 +80,9 @@ final class UpgradeTest extends TestCase
 
     /** @param array<string, mixed> $config */
     #[DataProvider('caches')]
-    public function testRequestsOfBothReleasesInTurn(array $config, int $servers): void
+    public function testRequestsOfBothReleasesInTurn(array $config, int $servers, bool $haveExtensions = false): void
     {
-        $releases = new Releases($servers);
+        $releases = new Releases($servers, $haveExtensions);
         $cache = $this->cache($releases, $config, $servers);
         $seed = \random_int(0, 1_000_000);
         \mt_srand($seed);
@@ -115,9 +114,9 @@ final class UpgradeTest extends TestCase
 
     /** @param array<string, mixed> $config */
     #[DataProvider('caches')]
-    public function testProcessesOfBothReleasesAtOnce(array $config, int $servers): void
+    public function testProcessesOfBothReleasesAtOnce(array $config, int $servers, bool $haveExtensions = false): void
     {
-        $releases = new Releases($servers);
+        $releases = new Releases($servers, $haveExtensions);
         $cache = $this->cache($releases, $config, $servers);
         // What is read after a set has returned is that value or a newer one, whichever release has set it.
         $write = <<<'PHP'

@@ -18,14 +18,14 @@ final class PreviousRelease
 
     private readonly TemporaryDirectory $directory;
 
+    private readonly string $name;
+
     /** @param string $checkout whose history has it */
-    public function __construct(string $checkout)
+    public function __construct(private readonly string $checkout)
     {
-        $name = self::name($checkout);
+        $this->name = self::name($checkout);
         $this->directory = new TemporaryDirectory('larder-old');
-        $archive = $this->directory->file('release.tar');
-        self::git($checkout, 'archive', "--output=$archive", $name) ?? Assert::fail(self::ADVICE . " (it is $name)");
-        (new Process(['tar', '-xf', $archive, '-C', $this->directory->path]))->mustRun();
+        $this->unpack($this->name, $this->directory->path);
         $this->directory->write('autoload.php', \sprintf(<<<'PHP'
             <?php
             $composer = %s;
@@ -63,5 +63,26 @@ final class PreviousRelease
     public function root(): string
     {
         return $this->directory->path;
+    }
+
+    /** Its extension, which the first call builds: the module's file. */
+    public function extension(): string
+    {
+        $directory = $this->directory->file('ext');
+        $module = "$directory/modules/larder.so";
+        if (!\is_file($module)) {
+            \mkdir($directory);
+            $this->unpack("$this->name:ext", $directory);
+            (new Process(['sh', '-c', 'phpize && ./configure --quiet && make --silent -j2'], $directory, timeout: 600.0))->mustRun();
+        }
+
+        return $module;
+    }
+
+    private function unpack(string $tree, string $directory): void
+    {
+        $archive = $this->directory->file('release.tar');
+        self::git($this->checkout, 'archive', "--output=$archive", $tree) ?? Assert::fail(self::ADVICE . " (it is $tree)");
+        (new Process(['tar', '-xf', $archive, '-C', $directory]))->mustRun();
     }
 }

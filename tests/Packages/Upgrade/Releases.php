@@ -31,18 +31,21 @@ final class Releases
 
     private static ?PreviousRelease $previous = null;
 
-    /** @var list<FpmServer> */
+    /** @var array<string, list<FpmServer>> by release; one and the same for both, or one for each that share a machine */
     private array $servers = [];
     private readonly TemporaryDirectory $directory;
 
-    public function __construct(int $servers = 1)
+    /** @param bool $haveExtensions whether each release has the extension of its own, in a php-fpm of its own */
+    public function __construct(int $servers = 1, bool $haveExtensions = false)
     {
         Assert::assertTrue(FpmServer::isAvailable(), 'There is no php-fpm of this PHP version: bin/setup installs it.');
         self::$previous ??= new PreviousRelease(self::root(self::NEW));
         $this->directory = new TemporaryDirectory('larder-up');
         for ($i = 0; $i < $servers; $i++) {
             // Each server has a state directory and a segment of its own.
-            $this->servers[] = new FpmServer(self::WORKERS, ini: ['larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
+            $start = fn(): FpmServer => new FpmServer(self::WORKERS, ini: ['larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
+            $this->servers[self::NEW][] = $start();
+            $this->servers[self::OLD][] = $haveExtensions ? $this->withExtension(self::$previous->extension(), $start) : $this->servers[self::NEW][$i];
         }
         foreach ([self::OLD, self::NEW] as $release) {
             $this->directory->write("$release.php", "<?php\nrequire " . \var_export(self::autoload($release), true) . ";\n" . <<<'PHP'
@@ -59,10 +62,36 @@ final class Releases
 
     public function __destruct()
     {
-        foreach (\array_keys($this->servers) as $i) {
-            $this->servers[$i]->stop();
+        foreach (\array_merge(...\array_values($this->servers)) as $server) {
+            $server->stop();
+        }
+        foreach (\array_keys($this->servers[self::NEW]) as $i) {
             TemporaryDirectory::clear("/dev/shm/{$this->name()}-$i");
         }
+    }
+
+    /**
+     * Starts a server with another build of the extension than what PHP_INI_SCAN_DIR names (ext/with).
+     *
+     * @param \Closure(): FpmServer $start
+     */
+    private function withExtension(string $module, \Closure $start): FpmServer
+    {
+        $before = (string) \getenv('PHP_INI_SCAN_DIR');
+        $others = \array_filter(\explode(':', $before), static fn(string $directory): bool => !\is_file("$directory/larder.ini") || !\str_contains((string) \file_get_contents("$directory/larder.ini"), 'extension='));
+        $own = $this->directory->file('settings');
+        \is_dir($own) || \mkdir($own);
+        \file_put_contents("$own/larder.ini", "extension=\"$module\"\n");
+        \putenv('PHP_INI_SCAN_DIR=' . \implode(':', [...$others, $own]));
+        try {
+            $server = $start();
+        } finally {
+            \putenv("PHP_INI_SCAN_DIR=$before");
+        }
+        $loaded = $server->request($server->script('loaded.php', '<?php echo file_get_contents("/proc/self/maps");'))->body;
+        Assert::assertSame([$module], \array_values(\array_unique(\preg_match_all('~/\S+/larder\.so~', $loaded, $found) > 0 ? $found[0] : [])));
+
+        return $server;
     }
 
     private function name(): string
@@ -114,7 +143,7 @@ final class Releases
     /** A request that has begun. */
     public function begin(string $release, string $code, mixed $a = null, int $server = 0): FastCgi
     {
-        $connection = $this->servers[$server]->connect();
+        $connection = $this->servers[$release][$server]->connect();
         $connection->send($this->file("$release.php"), [], \serialize([$code, $a]));
 
         return $connection;
@@ -138,7 +167,7 @@ final class Releases
      */
     public function visit(string $script, string $path, int $server, array $parameters): FastCgiResponse
     {
-        $connection = $this->servers[$server]->connect();
+        $connection = $this->servers[self::NEW][$server]->connect();
         try {
             return $connection->request($script, parameters: $parameters + ['HTTP_HOST' => 'example.org', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => $path]);
         } finally {
@@ -166,6 +195,6 @@ final class Releases
 
     private function log(): string
     {
-        return \implode("\n", \array_map(static fn(FpmServer $server): string => $server->log(), $this->servers));
+        return \implode("\n", \array_map(static fn(FpmServer $server): string => $server->log(), \array_merge(...\array_values($this->servers))));
     }
 }
