@@ -39,13 +39,13 @@ final class Releases
     public function __construct(int $servers = 1, bool $haveExtensions = false)
     {
         Assert::assertTrue(FpmServer::isAvailable(), 'There is no php-fpm of this PHP version: bin/setup installs it.');
-        self::$previous ??= new PreviousRelease(self::root(self::NEW));
+        $previous = self::$previous ??= new PreviousRelease(self::root(self::NEW));
         $this->directory = new TemporaryDirectory('larder-up');
         for ($i = 0; $i < $servers; $i++) {
             // Each server has a state directory and a segment of its own.
             $start = fn(): FpmServer => new FpmServer(self::WORKERS, ini: ['larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
             $this->servers[self::NEW][] = $start();
-            $this->servers[self::OLD][] = $haveExtensions ? $this->withExtension(self::$previous->extension(), $start) : $this->servers[self::NEW][$i];
+            $this->servers[self::OLD][] = $haveExtensions ? $this->withExtension($previous->extension(), $start) : $this->servers[self::NEW][$i];
         }
         foreach ([self::OLD, self::NEW] as $release) {
             $this->directory->write("$release.php", "<?php\nrequire " . \var_export(self::autoload($release), true) . ";\n" . <<<'PHP'
