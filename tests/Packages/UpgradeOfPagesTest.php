@@ -46,7 +46,7 @@ final class UpgradeOfPagesTest extends TestCase
         self::$redis ??= new RedisServer();
         $releases = new Releases($servers);
         $places = ['{directory}' => \dirname($releases->file('.')), '{redis}' => self::$redis->socket];
-        [$config, $options] = \array_map(static fn(array $all): array => \array_map(static fn(string $value): string => \strtr($value, $places), $all), [$config + ['prefix' => 'p' . \bin2hex(\random_bytes(5))], $options]);
+        [$config, $options] = \array_map(static fn(array $all): array => \array_map(static fn(string $value): string => \strtr($value, $places), $all), [$config + ['prefix' => 'p' . \bin2hex(\random_bytes(5)), 'timeout' => '5'], $options]);
         isset($options['static']) && \mkdir($options['static'], 0o700);
         // The site is one script, as it is before and after an update.
         $site = $releases->file('site.php');

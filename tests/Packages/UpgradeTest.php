@@ -11,6 +11,7 @@ use Larder\Tests\Packages\Upgrade\Values;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\AssertionFailedError;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -157,6 +158,36 @@ final class UpgradeTest extends TestCase
         self::assertSame('', $releases->complaints());
     }
 
+    /** @param array<string, mixed> $config */
+    #[DataProvider('caches')]
+    public function testTimesAndTagsAreRead(array $config, int $servers, bool $haveExtensions = false): void
+    {
+        $releases = new Releases($servers, $haveExtensions);
+        $cache = $this->cache($releases, $config, $servers);
+        foreach ([Releases::OLD, Releases::NEW] as $writer) {
+            $reader = Releases::other($writer);
+            $read = static fn(string $code): mixed => $releases->run($reader, '$cache = Larder\Cache::open($a[0]);' . $code, [$cache->config($servers - 1), $writer], $servers - 1);
+            $before = \microtime(true);
+            $stored = $releases->run($writer, <<<'PHP'
+                $cache = Larder\Cache::open($a[0]);
+
+                return $cache->set("$a[1] ends", 1, 1) && $cache->set("$a[1] is renewed", 'old', 3600, soft: 1) && $cache->set("$a[1] tagged", 1, 3600, ['a', 'b'], 1800);
+                PHP, [$cache->config(0), $writer]);
+            $releases->isRefused($writer) || self::assertTrue($stored);
+            $about = $read('return array_slice($cache->inspect("$a[1] tagged"), -1)[0];');
+            self::assertIsArray($about, Values::print($about));
+            if ($about['found'] === true) {
+                $passed = \microtime(true) - $before;
+                self::assertSame(['a', 'b'], $about['tags']);
+                self::assertEqualsWithDelta(3_600 - $passed / 2, $about['ttl'], 2 + $passed / 2);
+                self::assertEqualsWithDelta($passed / 2, $about['age'], 2 + $passed / 2);
+            }
+            Wait::until(static fn(): bool => $read('return $cache->get("$a[1] ends");') === null, "the end of what the $writer release has stored");
+            Wait::until(static fn(): bool => $read('return $cache->remember("$a[1] is renewed", static fn(): string => "new", 3600, soft: 1);') === 'new', "the renewal of what the $writer release has stored");
+        }
+        self::assertSame('', $releases->complaints());
+    }
+
     /** Without the history nothing is skipped: the advice is to fetch it. */
     public function testAShallowClone(): void
     {
@@ -234,6 +265,6 @@ final class UpgradeTest extends TestCase
         $places = ['{directory}' => \dirname($releases->file('.')), '{redis}' => self::$redis->socket, '{memcached}' => self::$memcached->address[0]];
         $config = \array_map(static fn(mixed $value): mixed => \is_string($value) ? \strtr($value, $places) : $value, $config);
 
-        return new SharedCache($releases, $config + ['prefix' => 'p' . \bin2hex(\random_bytes(5))], $servers);
+        return new SharedCache($releases, $config + ['prefix' => 'p' . \bin2hex(\random_bytes(5)), 'timeout' => 5.0], $servers);
     }
 }
