@@ -190,7 +190,7 @@ final class Releases
     /** What Larder or PHP complained of, but for a newer release's store. */
     public function complaints(): string
     {
-        return \implode("\n", \array_filter(\explode("\n", \trim($this->log())), static fn(string $line): bool => !\str_contains($line, self::REFUSAL)));
+        return \implode("\n", \array_filter(\explode("\n", $this->log()), static fn(string $line): bool => $line !== '' && !\str_contains($line, self::REFUSAL)));
     }
 
     private function log(): string
