@@ -42,8 +42,8 @@ final class Releases
         $previous = self::$previous ??= new PreviousRelease(self::root(self::NEW));
         $this->directory = new TemporaryDirectory('larder-up');
         for ($i = 0; $i < $servers; $i++) {
-            // Each server has a state directory and a segment of its own.
-            $start = fn(): FpmServer => new FpmServer(self::WORKERS, ini: ['larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
+            // Whoever complains has written it before his request ends. Each server has a state directory and a segment of its own.
+            $start = fn(): FpmServer => new FpmServer(self::WORKERS, ini: ['error_log' => $this->directory->file('complaints'), 'larder.state' => $this->directory->file("state$i-%u"), 'larder.segment' => "/dev/shm/{$this->name()}-$i/segment"]);
             $this->servers[self::NEW][] = $start();
             $this->servers[self::OLD][] = $haveExtensions ? $this->withExtension($previous->extension(), $start) : $this->servers[self::NEW][$i];
         }
@@ -195,6 +195,8 @@ final class Releases
 
     private function log(): string
     {
-        return \implode("\n", \array_map(static fn(FpmServer $server): string => $server->log(), \array_merge(...\array_values($this->servers))));
+        $file = $this->directory->file('complaints');
+
+        return (\is_file($file) ? (string) \file_get_contents($file) : '') . \implode("\n", \array_map(static fn(FpmServer $server): string => $server->log(), \array_merge(...\array_values($this->servers))));
     }
 }
