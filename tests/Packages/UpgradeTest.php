@@ -153,7 +153,7 @@ final class UpgradeTest extends TestCase
         }
         foreach ($requests as [$release, $request]) {
             $result = $releases->end($release, $request);
-            $releases->isRefused($release) && \is_int($result) || self::assertContains($result, [0, 'never older'], "the $release release");
+            $releases->isRefused($release) && \is_int($result) || self::assertContains($result, [0, 'never older'], "the $release release: " . $releases->complaints());
         }
         self::assertSame('', $releases->complaints());
     }
