@@ -115,13 +115,15 @@ final class Assembly
         }
         // Near copies are not signed, so the secrets are part of the name: only processes that read what any of these has signed,
         // and nothing else, find them. Of which one is the first, copies do not tell.
-        $secrets = $options->secret === null ? [] : [$options->secret, ...$options->formerSecrets];
-        \sort($secrets, \SORT_STRING);
-        $by = 'near';
-        foreach ($secrets as $secret) {
-            $by = \substr(\hash_hmac('sha256', $by, $secret), 0, 16);
+        $by = '';
+        if ($options->secret !== null) {
+            $secrets = [$options->secret, ...$options->formerSecrets];
+            \sort($secrets, \SORT_STRING);
+            $by = 'near';
+            foreach ($secrets as $secret) {
+                $by = \substr(\hash_hmac('sha256', $by, $secret), 0, 16);
+            }
         }
-        $by = $secrets === [] ? '' : $by;
         $name = $options->prefix . ':' . $mark . $by;
         try {
             if ($dsn->scheme !== 'sqlite') {
