@@ -113,9 +113,18 @@ final class Assembly
             // Without the disk tier's directory (another user's, or a broken one) this cache's mark is unknown.
             return null;
         }
-        // Near copies are not signed, so the secret is part of the name: only processes that have it find them.
-        $name = $options->prefix . ':' . $mark
-            . ($options->secret === null ? '' : \substr(\hash_hmac('sha256', 'near', $options->secret), 0, 16));
+        // Near copies are not signed, so the secrets are part of the name: only processes that read what any of these has signed,
+        // and nothing else, find them. Of which one is the first, copies do not tell.
+        $by = '';
+        if ($options->secret !== null) {
+            $secrets = [$options->secret, ...$options->formerSecrets];
+            \sort($secrets, \SORT_STRING);
+            $by = 'near';
+            foreach ($secrets as $secret) {
+                $by = \substr(\hash_hmac('sha256', $by, $secret), 0, 16);
+            }
+        }
+        $name = $options->prefix . ':' . $mark . $by;
         try {
             if ($dsn->scheme !== 'sqlite') {
                 return $dsn->scheme === 'apcu'
@@ -124,7 +133,7 @@ final class Assembly
             }
             $make = static fn(): Store => StoreFactory::make($dsn, $options, $runtime);
 
-            return new StoreNear($make(), 'n:' . $options->prefix, $dsn->toString(), $failureLog, $make);
+            return new StoreNear($make(), 'n:' . $options->prefix . ($by === '' ? '' : ":$by"), $dsn->toString(), $failureLog, $make);
         } catch (Failure $failure) {
             if (!$failure instanceof NoRoom && ($dsn->scheme !== 'segment' || $options->segment !== 'default' || SegmentPlace::isMissed())) {
                 $failureLog->report($dsn->toString(), $failure->getMessage() . '; going on without it');

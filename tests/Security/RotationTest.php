@@ -11,12 +11,20 @@ use Larder\Config\Dsn;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Options;
 use Larder\Console\Support\Place;
+use Larder\Page\Middleware;
 use Larder\Queue\Queue;
+use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
+use Nyholm\Psr7\Factory\Psr17Factory;
+use Nyholm\Psr7\Response;
 use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\RequestHandlerInterface;
 
 /** The secret is changed while servers run, and nothing is missed. */
 #[CoversClass(Signer::class)]
@@ -31,6 +39,7 @@ final class RotationTest extends TestCase
     private const STEPS = [[self::OLD], [self::OLD, self::NEW], [self::NEW, self::OLD], [self::NEW]];
 
     private static ?RedisServer $server = null;
+    private static ?MemcachedServer $memcached = null;
     private string $prefix;
 
     protected function setUp(): void
@@ -41,7 +50,7 @@ final class RotationTest extends TestCase
 
     public static function tearDownAfterClass(): void
     {
-        self::$server = null;
+        self::$server = self::$memcached = null;
     }
 
     public function testNothingIsMissedWhileOneServerIsAStepAheadOfAnother(): void
@@ -73,6 +82,62 @@ final class RotationTest extends TestCase
         }
     }
 
+    /** @return iterable<string, array{array<string, string>}> */
+    public static function engines(): iterable
+    {
+        $engines = ['SQLite' => 'sqlite://{directory}/cache', 'files' => 'file://{directory}/cache', 'Redis' => 'redis://{redis}', 'Memcached' => 'memcached://{memcached}'];
+        foreach ($engines as $name => $dsn) {
+            yield $name => [['dsn' => $dsn, 'near' => 'none']];
+            yield "APCu over $name" => [['dsn' => $dsn, 'near' => 'apcu']];
+            if (\extension_loaded('larder')) {
+                yield "the segment over $name" => [['dsn' => $dsn, 'near' => 'segment']];
+            }
+        }
+        foreach (['Redis', 'Memcached'] as $name) {
+            yield "SQLite over $name" => [['dsn' => $engines[$name], 'near' => 'sqlite://{directory}/near']];
+        }
+    }
+
+    /**
+     * Seen to fail: near copies in SQLite under one name for all secrets.
+     *
+     * @param array<string, string> $config
+     */
+    #[DataProvider('engines')]
+    public function testInEachEngineAllIsReadAfterTheChangeAndNothingWithoutTheOldSecret(array $config): void
+    {
+        if (\str_contains($config['dsn'], 'memcached')) {
+            self::$memcached ??= new MemcachedServer();
+        }
+        $directory = new TemporaryDirectory();
+        $places = ['{directory}' => $directory->path, '{redis}' => self::server()->socket, '{memcached}' => self::$memcached->address[0] ?? ''];
+        $config = \array_map(static fn(string $value): string => \strtr($value, $places), $config);
+        $open = fn(string ...$secrets): Cache => Cache::open($config + ['prefix' => $this->prefix, 'secret' => \array_values($secrets)]);
+        $values = ['text' => 'text', 'long' => \str_repeat('long ', 4_000), 'list' => [1, [null]], 'object' => (object) ['n' => 1], 'false' => false, 'null' => null];
+        $old = $open(self::OLD);
+        foreach ($values as $name => $value) {
+            $old->set($name, $value);
+            $old->set($name, $value, 3_600, ['tag']);
+            $old->group('group')->set($name, $value, 0, ['tag']);
+        }
+        // The second one finds near copies.
+        foreach ([[self::OLD], [self::OLD], [self::OLD, self::NEW], [self::NEW, self::OLD], [self::NEW, self::OLD]] as $secrets) {
+            $cache = $open(...$secrets);
+            self::assertEquals($values, $cache->getMultiple(\array_keys($values)));
+            foreach ($values as $name => $value) {
+                self::assertEquals($value, $cache->group('group')->get($name, 'missing'));
+            }
+        }
+        $open(self::NEW, self::OLD)->set('text', 'anew');
+        foreach ([1, 2] as $_) {
+            $new = $open(self::NEW);
+            self::assertSame(['text' => 'anew'], $new->getMultiple(\array_keys($values)));
+            foreach (\array_keys($values) as $name) {
+                self::assertSame('missing', $new->group('group')->get($name, 'missing'), $name);
+            }
+        }
+    }
+
     public function testTheFirstSignsAndAnyIsRead(): void
     {
         $this->cache([self::NEW, self::OLD])->set('key', 1);
@@ -100,15 +165,44 @@ final class RotationTest extends TestCase
         self::assertStringNotContainsString('secret, of', \print_r(Options::from('redis://' . self::server()->socket . $query), true) . \print_r($cache, true));
     }
 
-    public function testAQueueTakesAListToo(): void
+    #[TestWith(['sqlite://{directory}/queue'])]
+    #[TestWith(['redis://{redis}'])]
+    public function testAQueueTakesAListToo(string $dsn): void
     {
         $directory = new TemporaryDirectory();
-        $open = static fn(string|array $secret): Queue => Queue::open(['dsn' => 'sqlite://' . $directory->file('queue'), 'secret' => $secret]);
+        $dsn = \strtr($dsn, ['{directory}' => $directory->path, '{redis}' => self::server()->socket]);
+        $open = fn(string|array $secret): Queue => Queue::open(['dsn' => $dsn, 'secret' => $secret], $this->prefix);
         $open(self::OLD)->push(['n' => 1]);
         $open([self::NEW, self::OLD])->push(['n' => 2]);
 
         $queue = $open([self::OLD, self::NEW]);
         self::assertSame([['n' => 1], ['n' => 2]], [$queue->pop()?->body, $queue->pop()?->body]);
+
+        $open(self::OLD)->push(['n' => 3]);
+        $open([self::NEW, self::OLD])->push(['n' => 4]);
+        $queue = $open(self::NEW);
+        self::assertSame(['n' => 4], $queue->pop()?->body);
+        self::assertNull($queue->pop());
+        self::assertStringContainsString('signed', \implode(\array_column($queue->dead(), 'error')));
+    }
+
+    public function testAStoredPage(): void
+    {
+        $application = new class implements RequestHandlerInterface {
+            public int $runs = 0;
+
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                return new Response(200, ['Cache-Control' => 'max-age=600'], 'run ' . ++$this->runs);
+            }
+        };
+        $factory = new Psr17Factory();
+        $visit = fn(string ...$secrets): string => (string) (new Middleware($this->cache(\array_values($secrets)), [], $factory, $factory))
+            ->process($factory->createServerRequest('GET', 'http://example.org/'), $application)->getBody();
+        foreach (self::STEPS as $step => $secrets) {
+            self::assertSame($step < 3 ? 'run 1' : 'run 2', $visit(...$secrets));
+        }
+        self::assertSame('run 2', $visit(self::NEW));
     }
 
     /** @param null|string|array<array-key, mixed> $source */

@@ -178,6 +178,25 @@ final class MemcachedFaultsTest extends TestCase
         }
     }
 
+    /** Written by another release, whose layout is another one. */
+    public function testAHeadOfAnotherLayoutGivesWayToANewEpoch(): void
+    {
+        $this->server = new MemcachedServer();
+        $store = $this->store();
+        self::put($store, 'k', 'old');
+        $epoch = $store->read(['k'])->epoch;
+        $head = "$epoch 5 5 another";
+        self::assertSame('STORED', $this->server->talk('set p:head 0 0 ' . \strlen($head) . "\r\n$head"));
+        foreach ([$store, $this->store()] as $any) {
+            $view = $any->read(['k']);
+            self::assertNotSame($epoch, $view->epoch);
+            self::assertArrayNotHasKey('k', $view->records);
+            self::assertFalse($any->since($epoch, 5, '')->complete);
+        }
+        self::put($store, 'k', 'new', self::B);
+        self::assertSame('new', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
+    }
+
     public function testALostSlotMakesTheLogIncompleteAndAnUnknownKeyAConflict(): void
     {
         $this->server = new MemcachedServer();

@@ -63,7 +63,8 @@ final class MemcachedJournal
             if ($this->epoch !== '') {
                 return;
             }
-            $this->begin('add', '');
+            // A head of another layout, of a newer or an older release, gives way.
+            $this->begin($this->token === '' ? 'add' : 'cas', $this->token);
         }
         throw Failure::because('memcached', 'the server evicts at once what it stores; give it more memory (-m)');
     }
