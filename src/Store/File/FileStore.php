@@ -49,8 +49,9 @@ final class FileStore implements Store
     /** tidy() marks this many of the records read as used, chosen at random. */
     private const MARKED = 64;
 
-    /** Writes after which an object checks the budget by itself; one Sweep removes at least as many files. */
+    /** Writes after which an object checks the budget by itself, also after a part of its bytes; one Sweep removes at least as many files. */
     private const WRITES = 16;
+    private const PART = 16;
 
     /** In this many calls of tidy(), one removes files of older epochs, and two remove expired records. */
     private const RARELY = 16;
@@ -58,6 +59,9 @@ final class FileStore implements Store
     private readonly Shared $shared;
     private int $reads = 0;
     private int $writes = 0;
+
+    /** Bytes written since the budget was checked. */
+    private int $written = 0;
 
     /** Bytes, once the policy was asked. */
     private ?int $budget = null;
@@ -134,8 +138,11 @@ final class FileStore implements Store
                 }
                 $state->done = $log->end();
                 $this->shared->save($state, $handle);
-                for ($this->writes += \count($changes); $this->writes >= self::WRITES; $this->writes -= self::WRITES) {
+                $this->writes += \count($changes);
+                for ($isMuch = $this->written > $this->budget() / self::PART; $isMuch || $this->writes >= self::WRITES; $isMuch = false) {
                     $this->sweep()->shrink($handle, $this->budget());
+                    $this->writes = \max(0, $this->writes - self::WRITES);
+                    $this->written = 0;
                 }
             } finally {
                 $this->shared->release();
@@ -288,6 +295,7 @@ final class FileStore implements Store
         $before = $there ? (int) \filesize($path) : 0;
         $bytes = $change->body === null ? '' : RecordFile::encode($change->key, new Record($change->body, $position, $change->writer), $change->expiry);
         $size = \strlen($bytes);
+        $this->written += $size;
         $inPlace = $there && $size > 0 && $size <= self::IN_PLACE;
         if ($size > 0 && !$inPlace) {
             $this->put($values, $bytes);
