@@ -53,9 +53,7 @@ final class MethodsTest extends TestCase
         $server = new RedisServer();
         $directory = new TemporaryDirectory();
         $costs = [];
-        // Last those whose markers one of 64 later requests renews, by one round trip more.
-        $markers = ['invalidateTags' => true, 'flush' => true];
-        foreach (\array_diff_key(self::rows(), $markers) + \array_intersect_key(self::rows(), $markers) as $method => $cells) {
+        foreach (self::rows() as $method => $cells) {
             $call = self::calls()[$method] ?? null;
             $costs[$method] = ['', ''];
             if ($call !== null) {
@@ -65,7 +63,7 @@ final class MethodsTest extends TestCase
                 ];
             }
         }
-        self::assertSame(\array_map(static fn(array $cells): array => [$cells[4], $cells[5]], self::rows()), \array_replace(self::rows(), $costs));
+        self::assertSame(\array_map(static fn(array $cells): array => [$cells[4], $cells[5]], self::rows()), $costs);
     }
 
     /** @return array<string, \Closure(Cache): mixed> by method: what is counted */
@@ -130,6 +128,9 @@ final class MethodsTest extends TestCase
             $cache->fill('added', 1);
         } elseif (\in_array($method, ['commitTransaction', 'rollBack', 'rollBackToSavepoint'], true)) {
             $cache->begin();
+        } elseif (\str_starts_with($method, 'refresh')) {
+            // It ends a request first, and one of 64 requests that have read markers renews them by a round trip more: now none is known.
+            $cache->refresh();
         }
         $calls = static fn(): int => (int) \array_sum(\array_column($cache->stats(false), 'calls'));
         [$called, $before] = [$calls(), $events === null ? [0, 0] : $events()];
