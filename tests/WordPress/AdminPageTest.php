@@ -46,25 +46,67 @@ final class AdminPageTest extends SharedSiteTestCase
 
     public function testItShowsTheFiguresOfEachHour(): void
     {
+        $this->forget();
         // Many, so that what this test's own requests add is nothing.
-        $this->site->web('$row = ["requests" => 160, "hits" => 900000000, "misses" => 40000000, "seconds" => 0.1, "round_trips" => 9, "tiers" => ["near" => ["hits" => 1, "misses" => 2], "disk" => ["hits" => 100000000, "misses" => 40000000]]];'
-            . 'return $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->set("hour-" . (intdiv(time(), 3600) - 5), $row);');
+        $this->keep(5, ['requests' => 160, 'hits' => 900_000_000, 'misses' => 40_000_000, 'seconds' => 0.1, 'round_trips' => 9, 'bytes' => 3_000_000, 'tiers' => ['near' => ['hits' => 1, 'misses' => 2], 'disk' => ['hits' => 100_000_000, 'misses' => 40_000_000]]]);
 
         $page = $this->page(self::PAGE, self::$admin);
 
         self::assertMatchesRegularExpression('~<h1>Larder</h1>~', $page);
         // 900 of 940, and never rounded up.
         self::assertStringContainsString('95.7 %', $page);
-        self::assertSame(48, \substr_count($page, '<tr data-clock='));
-        $cells = [[160, '160'], [799_999_999, '799,999,999'], [1, '1'], [2, '2'], [100_000_000, '100,000,000'], [40_000_000, '40,000,000'], [40_000_000, '40,000,000'], ['71.43', '71.4 %']];
+        $table = \explode('</table>', \explode('<details class="larder-hours">', $page)[1])[0];
+        self::assertSame(168, \substr_count($table, '<th scope="row">'));
+        $cells = [[160, '160'], [799_999_999, '799,999,999'], [1, '1'], [2, '2'], [100_000_000, '100,000,000'], [40_000_000, '40,000,000'], [40_000_000, '40,000,000']];
         $row = '';
         foreach ($cells as [$value, $text]) {
             $row .= '<td class="larder-number" data-value="' . $value . "\">$text</td>";
         }
-        self::assertStringContainsString("</th>$row</tr>", $page);
-        self::assertStringContainsString('assets/admin.js?ver=', $page);
-        self::assertSame(200, $this->site->site->get(\explode($this->site->site->url(), $this->found('~src=["\']([^"\']+assets/admin\.js)~', $page))[1])->status);
-        self::assertDoesNotMatchRegularExpression('~ on[a-z]+=~', $this->inside($page));
+        self::assertStringContainsString("</th>$row<td class=\"larder-number\">71.4 %</td><td class=\"larder-number\">2.9 MB</td></tr>", $table);
+        $style = $this->found('~href=["\']([^"\']+assets/admin\.css)~', $page);
+        self::assertSame(200, $this->site->site->get(\explode($this->site->site->url(), $style)[1])->status);
+        self::assertDoesNotMatchRegularExpression('~ on[a-z]+=|<script~', $this->inside($page));
+    }
+
+    public function testAnHourWithoutFiguresIsAGapInTheDrawing(): void
+    {
+        $this->forget();
+        $hour = static fn(int $kept, int $missed, mixed $bytes): array => ['requests' => 1_600_000, 'hits' => $kept, 'misses' => $missed, 'bytes' => $bytes, 'tiers' => ['disk' => ['hits' => $kept, 'misses' => $missed]]];
+        $this->keep(167, $hour(600_000_000, 200_000_000, 4_000_000));
+        $this->keep(166, $hour(400_000_000, 400_000_000, 2_000_000));
+        $this->keep(100, $hour(0, 800_000_000, null));
+        $this->keep(50, $hour(0, 0, '<b>'));
+
+        [$rate, $size] = $this->drawings();
+
+        self::assertSame('Hit rate by hour', $rate['title']);
+        self::assertStringStartsWith('In 3 hours the hit rate was from 0.0 % to 75.0 %.', $rate['desc']);
+        self::assertSame(['M0,100V25H1V50H2V100ZM67,100V100H68V100Z', 'M0,25H1V50H2M67,100H68'], $rate['paths']);
+        self::assertSame('Size of the cache by hour', $size['title']);
+        self::assertSame(['M0,100V0H1V50H2V100Z', 'M0,0H1V50H2'], $size['paths']);
+        self::assertSame([3, 2], [\count($rate['hours']), \count($size['hours'])]);
+        self::assertMatchesRegularExpression('~ · hit rate 75\.0 % · size 3\.8 MB · requests 1,600,000$~', $rate['hours'][0]);
+    }
+
+    public function testTheDrawingIsReadAloudAndHasTheColoursOfItsSurroundings(): void
+    {
+        $this->keep(5, ['requests' => 16, 'hits' => 1, 'misses' => 1, 'bytes' => 1, 'tiers' => ['disk' => ['hits' => 1, 'misses' => 1]]]);
+
+        $page = $this->page(self::PAGE, self::$admin);
+
+        \preg_match_all('~<svg .*?</svg>~s', $page, $match);
+        $ids = [];
+        foreach (\array_filter($match[0], static fn(string $svg): bool => \str_contains($svg, 'larder-')) as $svg) {
+            self::assertSame(1, \preg_match('~^<svg [^>]* role="img" aria-labelledby="(\S+) (\S+)"~', $svg, $label));
+            self::assertStringContainsString("<title id=\"$label[1]\">", $svg);
+            self::assertStringContainsString("<desc id=\"$label[2]\">", $svg);
+            self::assertDoesNotMatchRegularExpression('~#[0-9a-f]{3}|style=|fill=|stroke=~i', $svg);
+            \array_push($ids, $label[1], $label[2]);
+        }
+        self::assertCount(4, \array_unique($ids));
+        $rules = \preg_match_all('~^\.larder-(?:area|line|plot rect|plot svg)\S* \{(.*)\}$~m', (string) \file_get_contents(__DIR__ . '/../../wordpress/assets/admin.css'), $match);
+        self::assertGreaterThan(3, $rules);
+        self::assertDoesNotMatchRegularExpression('~(?<!--wp-admin-theme-color, )#[0-9a-f]{3}~', \implode("\n", $match[1]));
     }
 
     public function testItSaysThatNothingWasCountedYet(): void
@@ -76,7 +118,7 @@ final class AdminPageTest extends SharedSiteTestCase
         }
 
         self::assertStringContainsString('Nothing has been counted yet', $page);
-        self::assertStringNotContainsString('larder-chart', $page);
+        self::assertStringNotContainsString('larder-timeline', $page);
     }
 
     public function testRequestsAreCounted(): void
@@ -256,7 +298,36 @@ final class AdminPageTest extends SharedSiteTestCase
 
     private function forget(): void
     {
-        $this->site->web('foreach (range(0, 48) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
+        $this->site->web('foreach (range(0, 168) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
+    }
+
+    /** @param array<string, mixed> $row of that many hours ago */
+    private function keep(int $ago, array $row): void
+    {
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->set("hour-" . (intdiv(time(), 3600) - ' . $ago . '), ' . \var_export($row, true) . ');'));
+    }
+
+    /** @return list<array{title: string, desc: string, paths: list<string>, hours: list<string>}> */
+    private function drawings(): array
+    {
+        $drawings = [];
+        \preg_match_all('~<svg viewBox="0 0 168 100".*?</svg>~s', $this->page(self::PAGE, self::$admin), $match);
+        foreach ($match[0] as $svg) {
+            $xml = \simplexml_load_string($svg);
+            self::assertInstanceOf(\SimpleXMLElement::class, $xml);
+            $paths = [];
+            foreach ($xml->path ?? [] as $path) {
+                $paths[] = (string) $path['d'];
+            }
+            $hours = [];
+            foreach ($xml->rect ?? [] as $rect) {
+                $hours[] = (string) $rect->title;
+            }
+            $drawings[] = ['title' => (string) $xml->title, 'desc' => (string) $xml->desc, 'paths' => $paths, 'hours' => $hours];
+        }
+        self::assertCount(2, $drawings);
+
+        return $drawings;
     }
 
     private function counted(): int

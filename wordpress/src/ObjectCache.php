@@ -764,8 +764,9 @@ class ObjectCache
             }
             $this->prefetch->save($used);
         }
-        if (\PHP_SAPI !== 'cli' && \mt_rand(1, self::SAMPLE) === 1 && Choices::all()['statistics']) {
-            Statistics::record(self::records($this->root), $this->report(), self::SAMPLE);
+        if (\PHP_SAPI !== 'cli' && \random_int(1, self::SAMPLE) === 1 && Choices::all()['statistics']) {
+            $root = $this->root;
+            Statistics::record(self::records($root), $this->report(), self::SAMPLE, static fn(): ?int => Statistics::held($root->stats()));
         }
     }
 

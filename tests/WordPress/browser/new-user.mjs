@@ -104,7 +104,7 @@ const steps = {
         const menu = page.locator(network ? '#menu-settings .current' : '#menu-tools .current');
         await menu.getByRole('link', { name: 'Larder' }).waitFor();
         await page.locator('.wrap.larder').waitFor();
-        await page.locator('.larder-plot canvas').waitFor();
+        await page.locator('.larder-plot svg').first().waitFor();
         await photograph('larder');
         return {
             tiles: await tiles(),

@@ -29,17 +29,20 @@ final class Flush
         exit;
     }
 
-    /** A form with one button. */
-    public static function form(string $what, string $label, string $fields = '', bool $main = false): string
+    /**
+     * Prints a form with one button.
+     *
+     * @param ?\Closure(): void $fields prints what else it has
+     */
+    public static function form(string $what, string $label, ?\Closure $fields = null, bool $isMain = false): void
     {
-        return '<form method="post" action="' . \esc_url(\admin_url('admin-post.php')) . '" class="larder-flush">'
-            . '<input type="hidden" name="action" value="' . \esc_attr(self::ACTION) . '">'
-            . '<input type="hidden" name="what" value="' . \esc_attr($what) . '">'
-            // Not wp_nonce_field(): its id would be on the page once a form.
-            . '<input type="hidden" name="_wpnonce" value="' . \esc_attr(\wp_create_nonce(self::ACTION . '-' . $what)) . '">'
-            . $fields
-            . '<button type="submit" class="button' . ($main ? ' button-primary' : '') . '">' . \esc_html($label) . '</button>'
-            . '</form>';
+        echo '<form method="post" action="', \esc_url(\admin_url('admin-post.php')), '" class="larder-flush">',
+        '<input type="hidden" name="action" value="', \esc_attr(self::ACTION), '">',
+        '<input type="hidden" name="what" value="', \esc_attr($what), '">',
+        // Not wp_nonce_field(): its id would be on the page once a form.
+        '<input type="hidden" name="_wpnonce" value="', \esc_attr(\wp_create_nonce(self::ACTION . '-' . $what)), '">';
+        $fields === null || $fields();
+        echo '<button type="submit" class="', \esc_attr($isMain ? 'button button-primary' : 'button'), '">', \esc_html($label), '</button></form>';
     }
 
     /** @return ?array{'success'|'error', string} the kind of notice, and what it says */
