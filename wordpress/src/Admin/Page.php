@@ -143,11 +143,14 @@ final readonly class Page
         }
         $this->heading('findings', \__('Findings', 'larder'));
         foreach (\array_filter($items) as $kind => $findings) {
-            echo $kind === 'good' ? '<details class="larder-passed"><summary>' : '', $kind === 'good' ? \esc_html__('What is good', 'larder') : '', $kind === 'good' ? '</summary>' : '', '<ul class="larder-findings">';
+            if ($kind === 'good') {
+                echo '<details class="larder-passed"><summary>', \esc_html__('What is good', 'larder'), '</summary>';
+            }
+            echo '<ul class="larder-findings">';
             foreach ($findings as ['status' => $status, 'label' => $label, 'description' => $description]) {
                 echo '<li class="', \esc_attr("larder-$status"), '"><strong>', \esc_html($label), '</strong> <span class="larder-level">', \esc_html($levels[$status] ?? $status), '</span>', \wp_kses_post($description), '</li>';
             }
-            echo '</ul>', $kind === 'good' ? '</details>' : '';
+            echo $kind === 'good' ? '</ul></details>' : '</ul>';
         }
         echo '<p><a href="', \esc_url(\admin_url('site-health.php?tab=debug')), '">', \esc_html__('Everything that was checked', 'larder'), "</a></p>\n";
     }
@@ -244,6 +247,7 @@ final readonly class Page
         }
         $this->heading('keys', \__('The largest keys, and how long a read of each takes', 'larder'));
         $times = $contents->timed($cache, \is_multisite() ? (string) \get_current_blog_id() : '');
+        // phpcs:ignore WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- chooses an order, changes nothing
         $byTime = ($_GET[self::SORT] ?? '') === 'time';
         if ($byTime) {
             \arsort($times);

@@ -56,6 +56,7 @@ final class Settings
     /** @return ?array{'success'|'error', string} the kind of notice, and what it says */
     public static function notice(): ?array
     {
+        // phpcs:ignore WordPress.Security.NonceVerification -- chooses a text, changes nothing
         return match ($_GET[self::NOTICE] ?? '') {
             '1' => ['success', \__('The settings were saved.', 'larder')],
             /* translators: %s: path of a directory */
