@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\Tests\WordPress;
 
 use Larder\Cache;
+use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\WordPress\Statistics;
 use PHPUnit\Framework\TestCase;
-use Symfony\Component\Process\Process;
 
 final class AdminStatisticsTest extends TestCase
 {
@@ -171,21 +171,27 @@ final class AdminStatisticsTest extends TestCase
 
     public function testNothingIsLostWhereManyAddAtOnce(): void
     {
-        $code = 'require $argv[1]; $own = Larder\Cache::open(["disk" => "sqlite://" . $argv[2]])->group("~larder", cacheOnly: true);'
-            . 'for ($i = 0; $i < 50; $i++) { Larder\WordPress\Statistics::record($own, ["hits" => 10, "misses" => 1], 16); }';
+        // Each is the first in some hours, and many are at once.
+        $code = 'require $argv[1]; $own = Larder\Cache::open(["disk" => "sqlite://" . $argv[2]])->group("~larder", cacheOnly: true); echo "ready\n"; fgets(STDIN);'
+            . 'for ($i = 0; $i < 160; $i++) { Larder\WordPress\Statistics::record($own, ["hits" => 10, "misses" => 1], 16, now: 1_800_000_000 + $i * 3600); }';
         $processes = [];
         for ($i = 0; $i < 8; $i++) {
-            $processes[] = $process = new Process([\PHP_BINARY, '-r', $code, '--', \dirname(__DIR__, 2) . '/vendor/autoload.php', $this->directory->path], timeout: 60.0);
-            $process->start();
+            $processes[] = new Process([\PHP_BINARY, '-r', $code, '--', \dirname(__DIR__, 2) . '/vendor/autoload.php', $this->directory->path]);
         }
         foreach ($processes as $process) {
-            self::assertSame(0, $process->wait(), $process->getErrorOutput());
+            self::assertSame('ready', \trim((string) $process->line(60.0)), $process->errors());
+        }
+        foreach ($processes as $process) {
+            $process->write("\n");
+        }
+        foreach ($processes as $process) {
+            self::assertSame(0, $process->wait(60.0), $process->errors());
         }
 
-        $hours = Statistics::hours(self::open($this->directory->path), 2);
-        self::assertSame(8 * 50 * 16, \array_sum(\array_column($hours, 'requests')));
-        self::assertSame(8 * 50 * 160, \array_sum(\array_column($hours, 'hits')));
-        self::assertSame(8 * 50 * 16, \array_sum(\array_column($hours, 'misses')));
+        $hours = Statistics::hours(self::open($this->directory->path), 160, 1_800_000_000 + 159 * 3600);
+        self::assertSame(\array_fill(0, 160, 8 * 16), \array_column($hours, 'requests'));
+        self::assertSame(\array_fill(0, 160, 8 * 160), \array_column($hours, 'hits'));
+        self::assertSame(\array_fill(0, 160, 8 * 16), \array_column($hours, 'misses'));
     }
 
     private static function open(string $directory): Cache
