@@ -161,9 +161,11 @@ final class AdminPageTest extends SharedSiteTestCase
     public function testAButtonFlushesTheSite(): void
     {
         $this->site->web('return wp_cache_set("a", 1, "larder_group");');
+        $this->keep(5, ['requests' => 16]);
 
         $response = $this->press('site');
 
+        self::assertContains(16, \array_column((array) $this->site->web('return Larder\WordPress\Statistics::hours($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), 8);'), 'requests'), 'What was counted stays.');
         self::assertSame([302, $this->site->site->url() . self::PAGE . '&larder-notice=site'], [$response->status, $response->header('location')]);
         self::assertFalse($this->site->web('return wp_cache_get("a", "larder_group");'));
         self::assertStringContainsString('The cache of this site was flushed.', $this->page(self::PAGE . '&larder-notice=site', self::$admin));

@@ -40,8 +40,6 @@ const photograph = async (name) => {
         const across = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (across > 0) wrong.push(`${name}, ${kind}: ${across} px wider than the window`);
         if (pictures) {
-            // Charts are drawn anew for the new width.
-            await page.waitForTimeout(300);
             await page.screenshot({ path: join(pictures, `wordpress-${name}-${kind}.png`) });
         }
     }
