@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-metrics test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests plugin-assets screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
+.PHONY: packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-metrics test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -170,10 +170,6 @@ test-bridge-debian: setup ## the same on Debian 13: Symfony 8 and Laravel 13, wi
 
 plugin: setup ## build the WordPress plugin: build/larder/ and build/larder.zip
 	@wordpress/build
-
-plugin-assets: ## rebuild the plugin's chart and its texts for translators (npm, Debian's gettext)
-	cd wordpress/assets/source && npm ci --ignore-scripts --no-audit --no-fund && npm run build
-	wordpress/pot
 
 screenshots: ## make the docs' pictures of the last report (Debian's chromium)
 	php lab/picture.php build/bench/report.json docs/images/engines-read.svg

@@ -52,6 +52,7 @@ if ($operation !== 'write' && !$isWordPress) {
     in_array($near, ['', 'none'], true) || $open()->getMultiple($keys);
 }
 if ($isWordPress) {
+    define('ABSPATH', sys_get_temp_dir() . '/');
     // Where the plugin looks for what its owner has chosen.
     define('WP_CONTENT_DIR', sys_get_temp_dir());
     require dirname(__DIR__) . '/wordpress/functions.php';

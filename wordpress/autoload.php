@@ -4,7 +4,7 @@
  * Finds the classes of the plugin, and of the library that it stands on: by the list that was made when it was built, or
  * in the project that it is developed in.
  *
- * Needs no WordPress: the object cache is loaded before it.
+ * Needs nothing of WordPress but a constant: the object cache is loaded before the rest.
  *
  * @package Larder
  */
@@ -12,6 +12,8 @@
 declare(strict_types=1);
 
 namespace Larder\WordPress;
+
+\defined('ABSPATH') || exit;
 
 (static function (): void {
     if (\is_file(__DIR__ . '/classes.php')) {

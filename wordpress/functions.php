@@ -12,6 +12,8 @@ declare(strict_types=1);
 
 use Larder\WordPress\ObjectCache;
 
+defined('ABSPATH') || exit;
+
 // What its start needs, in one file: on the command line, where OPcache keeps nothing, loading each class is cheaper.
 PHP_SAPI === 'cli' || is_file(__DIR__ . '/classes/wordpress.php') && require __DIR__ . '/classes/wordpress.php';
 

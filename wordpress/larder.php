@@ -20,8 +20,10 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
+\defined('ABSPATH') || exit;
+
 // WordPress looks at the version when it activates a plugin, and not when PHP becomes an older one.
-if (!\defined('ABSPATH') || \PHP_VERSION_ID < 80200) { // @phpstan-ignore smaller.alwaysFalse
+if (\PHP_VERSION_ID < 80200) { // @phpstan-ignore smaller.alwaysFalse
     return;
 }
 

@@ -10,7 +10,9 @@ declare(strict_types=1);
 
 namespace Larder\WordPress;
 
-if (!\defined('WP_UNINSTALL_PLUGIN') || \PHP_VERSION_ID < 80200) { // @phpstan-ignore smaller.alwaysFalse
+\defined('WP_UNINSTALL_PLUGIN') || exit;
+
+if (\PHP_VERSION_ID < 80200) { // @phpstan-ignore smaller.alwaysFalse
     return;
 }
 

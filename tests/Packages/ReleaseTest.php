@@ -88,7 +88,7 @@ final class ReleaseTest extends TestCase
         self::assertStringContainsString('PHP_LARDER_VERSION "98.7.6"', $of('ext', 'larder-ext-98.7.6/php_larder.h'));
         self::assertStringContainsString("\n * Version: 98.7.6\n", $of('wordpress-plugin', 'larder/larder.php'));
         self::assertStringContainsString("\n * Version: 98.7.6\n", $of('wordpress-plugin', 'larder/drop-ins/object-cache.php'));
-        self::assertStringContainsString("CURRENT = '98.7.6'", $of('wordpress-plugin', 'larder/lib/src/Config/Version.php'));
+        self::assertStringContainsString("CURRENT = '98.7.6'", $of('wordpress-plugin', 'larder/vendor/larder/larder/src/Config/Version.php'));
         self::assertStringContainsString("\nStable tag: 98.7.6\n", $of('wordpress-plugin', 'larder/readme.txt'));
         self::assertStringNotContainsString('Unreleased', $of('wordpress-plugin', 'larder/readme.txt'));
 

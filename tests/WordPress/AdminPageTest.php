@@ -46,25 +46,62 @@ final class AdminPageTest extends SharedSiteTestCase
 
     public function testItShowsTheFiguresOfEachHour(): void
     {
+        $this->forget();
         // Many, so that what this test's own requests add is nothing.
-        $this->site->web('$row = ["requests" => 160, "hits" => 900000000, "misses" => 40000000, "seconds" => 0.1, "round_trips" => 9, "tiers" => ["near" => ["hits" => 1, "misses" => 2], "disk" => ["hits" => 100000000, "misses" => 40000000]]];'
-            . 'return $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->set("hour-" . (intdiv(time(), 3600) - 5), $row);');
+        $this->keep(5, ['requests' => 160, 'hits' => 900_000_000, 'misses' => 40_000_000, 'seconds' => 0.1, 'round_trips' => 9, 'bytes' => 3_000_000, 'tiers' => ['near' => ['hits' => 1, 'misses' => 2], 'disk' => ['hits' => 100_000_000, 'misses' => 40_000_000]]]);
 
         $page = $this->page(self::PAGE, self::$admin);
 
         self::assertMatchesRegularExpression('~<h1>Larder</h1>~', $page);
         // 900 of 940, and never rounded up.
         self::assertStringContainsString('95.7 %', $page);
-        self::assertSame(48, \substr_count($page, '<tr data-clock='));
-        $cells = [[160, '160'], [799_999_999, '799,999,999'], [1, '1'], [2, '2'], [100_000_000, '100,000,000'], [40_000_000, '40,000,000'], [40_000_000, '40,000,000'], ['71.43', '71.4 %']];
+        $table = \explode('</table>', \explode('<details class="larder-hours">', $page)[1])[0];
+        self::assertSame(168, \substr_count($table, '<th scope="row">'));
+        $cells = [[160, '160'], [799_999_999, '799,999,999'], [1, '1'], [2, '2'], [100_000_000, '100,000,000'], [40_000_000, '40,000,000'], [40_000_000, '40,000,000']];
         $row = '';
         foreach ($cells as [$value, $text]) {
             $row .= '<td class="larder-number" data-value="' . $value . "\">$text</td>";
         }
-        self::assertStringContainsString("</th>$row</tr>", $page);
-        self::assertStringContainsString('assets/admin.js?ver=', $page);
-        self::assertSame(200, $this->site->site->get(\explode($this->site->site->url(), $this->found('~src=["\']([^"\']+assets/admin\.js)~', $page))[1])->status);
-        self::assertDoesNotMatchRegularExpression('~ on[a-z]+=~', $this->inside($page));
+        self::assertStringContainsString("</th>$row<td class=\"larder-number\">71.4 %</td><td class=\"larder-number\">2.9 MB</td></tr>", $table);
+        $style = $this->found('~href=["\']([^"\']+assets/admin\.css)~', $page);
+        self::assertSame(200, $this->site->site->get(\explode($this->site->site->url(), $style)[1])->status);
+        self::assertDoesNotMatchRegularExpression('~ on[a-z]+=|<script~', $this->inside($page));
+    }
+
+    public function testAnHourWithoutFiguresIsAGapInTheDrawing(): void
+    {
+        $hour = static fn(int $kept, int $missed, ?int $bytes): array => ['requests' => 1_600, 'hits' => $kept, 'misses' => $missed, 'bytes' => $bytes, 'tiers' => ['disk' => ['hits' => $kept, 'misses' => $missed]]];
+
+        [$rate, $size] = $this->drawings([0 => $hour(600, 200, 4_000_000), 1 => $hour(400, 400, 2_000_000), 67 => $hour(0, 800, null), 117 => $hour(0, 0, null)]);
+
+        self::assertSame('Hit rate by hour', $rate['title']);
+        self::assertStringStartsWith('In 3 hours the hit rate was from 0.0 % to 75.0 %.', $rate['desc']);
+        self::assertSame(['M0,100V25H1V50H2V100ZM67,100V100H68V100Z', 'M0,25H1V50H2M67,100H68'], $rate['paths']);
+        self::assertSame('Size of the cache by hour', $size['title']);
+        self::assertSame(['M0,100V0H1V50H2V100Z', 'M0,0H1V50H2'], $size['paths']);
+        self::assertSame([3, 2], [\count($rate['hours']), \count($size['hours'])]);
+        self::assertMatchesRegularExpression('~ · hit rate 75\.0 % · size 3\.8 MB · requests 1,600$~', $rate['hours'][0]);
+    }
+
+    public function testTheDrawingIsReadAloudAndHasTheColoursOfItsSurroundings(): void
+    {
+        $this->keep(5, ['requests' => 16, 'hits' => 1, 'misses' => 1, 'bytes' => 1, 'tiers' => ['disk' => ['hits' => 1, 'misses' => 1]]]);
+
+        $page = $this->page(self::PAGE, self::$admin);
+
+        \preg_match_all('~<svg .*?</svg>~s', $page, $match);
+        $ids = [];
+        foreach (\array_filter($match[0], static fn(string $svg): bool => \str_contains($svg, 'larder-')) as $svg) {
+            self::assertSame(1, \preg_match('~^<svg [^>]* role="img" aria-labelledby="(\S+) (\S+)"~', $svg, $label));
+            self::assertStringContainsString("<title id=\"$label[1]\">", $svg);
+            self::assertStringContainsString("<desc id=\"$label[2]\">", $svg);
+            self::assertDoesNotMatchRegularExpression('~#[0-9a-f]{3}|style=|fill=|stroke=~i', $svg);
+            \array_push($ids, $label[1], $label[2]);
+        }
+        self::assertCount(4, \array_unique($ids));
+        $rules = \preg_match_all('~^\.larder-(?:area|line|plot rect|plot svg)\S* \{(.*)\}$~m', (string) \file_get_contents(__DIR__ . '/../../wordpress/assets/admin.css'), $match);
+        self::assertGreaterThan(3, $rules);
+        self::assertDoesNotMatchRegularExpression('~(?<!--wp-admin-theme-color, )#[0-9a-f]{3}~', \implode("\n", $match[1]));
     }
 
     public function testItSaysThatNothingWasCountedYet(): void
@@ -76,7 +113,7 @@ final class AdminPageTest extends SharedSiteTestCase
         }
 
         self::assertStringContainsString('Nothing has been counted yet', $page);
-        self::assertStringNotContainsString('larder-chart', $page);
+        self::assertStringNotContainsString('larder-timeline', $page);
     }
 
     public function testRequestsAreCounted(): void
@@ -124,9 +161,11 @@ final class AdminPageTest extends SharedSiteTestCase
     public function testAButtonFlushesTheSite(): void
     {
         $this->site->web('return wp_cache_set("a", 1, "larder_group");');
+        $this->keep(5, ['requests' => 16]);
 
         $response = $this->press('site');
 
+        self::assertContains(16, \array_column((array) $this->site->web('return Larder\WordPress\Statistics::hours($GLOBALS["wp_object_cache"]->larder()->group("~larder", true), 8);'), 'requests'), 'What was counted stays.');
         self::assertSame([302, $this->site->site->url() . self::PAGE . '&larder-notice=site'], [$response->status, $response->header('location')]);
         self::assertFalse($this->site->web('return wp_cache_get("a", "larder_group");'));
         self::assertStringContainsString('The cache of this site was flushed.', $this->page(self::PAGE . '&larder-notice=site', self::$admin));
@@ -256,7 +295,49 @@ final class AdminPageTest extends SharedSiteTestCase
 
     private function forget(): void
     {
-        $this->site->web('foreach (range(0, 48) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
+        $this->site->web('foreach (range(0, 168) as $hour) { $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->delete("hour-" . (intdiv(time(), 3600) - $hour)); } return true;');
+    }
+
+    /** @param array<string, mixed> $row of that many hours ago */
+    private function keep(int $ago, array $row): void
+    {
+        self::assertTrue($this->site->web('return $GLOBALS["wp_object_cache"]->larder()->group("~larder", true)->set("hour-" . (intdiv(time(), 3600) - ' . $ago . '), ' . \var_export($row, true) . ');'));
+    }
+
+    /**
+     * @param array<int, array<string, mixed>> $rows by hour, of 168
+     *
+     * @return list<array{title: string, desc: string, paths: list<string>, hours: list<string>}>
+     */
+    private function drawings(array $rows): array
+    {
+        $html = $this->site->web('$rows = ' . \var_export($rows, true) . ';' . <<<'PHP'
+            for ($hours = [], $hour = 0; $hour < 168; $hour++) {
+                $hours[] = ($rows[$hour] ?? []) + ['hour' => 1_800_000_000 + $hour * 3600, 'requests' => 0, 'hits' => 0, 'misses' => 0, 'seconds' => 0.0, 'round_trips' => 0, 'bytes' => null, 'tiers' => []];
+            }
+            ob_start();
+            (new Larder\WordPress\Admin\Timeline(new Larder\WordPress\Admin\Figures($hours)))->render();
+            return ob_get_clean();
+            PHP);
+        self::assertIsString($html);
+        $drawings = [];
+        \preg_match_all('~<svg viewBox="0 0 168 100".*?</svg>~s', $html, $match);
+        foreach ($match[0] as $svg) {
+            $xml = \simplexml_load_string($svg);
+            self::assertInstanceOf(\SimpleXMLElement::class, $xml);
+            $paths = [];
+            foreach ($xml->path ?? [] as $path) {
+                $paths[] = (string) $path['d'];
+            }
+            $hours = [];
+            foreach ($xml->rect ?? [] as $rect) {
+                $hours[] = (string) $rect->title;
+            }
+            $drawings[] = ['title' => (string) $xml->title, 'desc' => (string) $xml->desc, 'paths' => $paths, 'hours' => $hours];
+        }
+        self::assertCount(2, $drawings);
+
+        return $drawings;
     }
 
     private function counted(): int

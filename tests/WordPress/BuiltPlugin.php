@@ -50,7 +50,7 @@ final class BuiltPlugin
         }
         $process = new Process([
             ...$words, \PHP_BINARY, ...$settings, '-r',
-            'function __($text) { return $text; } require ' . \var_export(self::path('autoload.php'), true) . ';' . $code,
+            'function __($text) { return $text; } defined("ABSPATH") || define("ABSPATH", "/nowhere/"); require ' . \var_export(self::path('autoload.php'), true) . ';' . $code,
             '--', ...$arguments,
         ]);
         $process->wait();

@@ -11,11 +11,6 @@ use PHPUnit\Framework\TestCase;
 /** Which statements begin and end transactions. */
 final class IntentControlTest extends TestCase
 {
-    public static function setUpBeforeClass(): void
-    {
-        require_once __DIR__ . '/../../wordpress/autoload.php';
-    }
-
     #[DataProvider('statements')]
     public function testFindsWhatAStatementDoes(string $sql, string ...$controls): void
     {

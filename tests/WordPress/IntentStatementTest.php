@@ -12,11 +12,6 @@ use PHPUnit\Framework\TestCase;
 /** What is read out of the statements that WordPress makes. */
 final class IntentStatementTest extends TestCase
 {
-    public static function setUpBeforeClass(): void
-    {
-        require_once __DIR__ . '/../../wordpress/autoload.php';
-    }
-
     #[DataProvider('tables')]
     public function testFindsTheTable(string $sql, ?string $verb, ?string $table): void
     {

@@ -13,11 +13,6 @@ final class SiteTest extends TestCase
 {
     private const SITE = ['DB_NAME' => 'wordpress', 'AUTH_KEY' => 'salt', 'DB_HOST' => 'db.example.org', 'LARDER_DSN' => 'redis://127.0.0.1'];
 
-    public static function setUpBeforeClass(): void
-    {
-        require_once __DIR__ . '/../../wordpress/autoload.php';
-    }
-
     public function testACopyOfASiteOnAnotherDatabaseServerHasOtherKeys(): void
     {
         $prefix = $this->prefix([]);
@@ -57,9 +52,9 @@ final class SiteTest extends TestCase
     /** @param array<string, string> $constants */
     private function prefix(array $constants): string
     {
-        $code = 'require $argv[2]; foreach (json_decode($argv[1], true) as $name => $value) { define($name, $value); }'
+        $code = 'foreach (json_decode($argv[1], true) as $name => $value) { define($name, $value); }'
             . '$table_prefix = "wp_"; echo Larder\WordPress\Site::current()->prefix();';
 
-        return Process::snippet($code, [(string) \json_encode($constants + self::SITE), \dirname(__DIR__, 2) . '/wordpress/autoload.php'])->output();
+        return Process::snippet($code, [(string) \json_encode($constants + self::SITE)])->output();
     }
 }

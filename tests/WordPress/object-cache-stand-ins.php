@@ -5,6 +5,7 @@
 
 declare(strict_types=1);
 
+defined('ABSPATH') || define('ABSPATH', sys_get_temp_dir() . '/no-wordpress/');
 // There the owner's choices would be. No file of theirs is there.
 defined('WP_CONTENT_DIR') || define('WP_CONTENT_DIR', sys_get_temp_dir() . '/no-wp-content');
 
@@ -31,6 +32,11 @@ function get_current_blog_id(): int
 function wp_suspend_cache_addition(): bool
 {
     return LarderStandIns::$suspended;
+}
+
+function esc_html(string $text): string
+{
+    return htmlspecialchars($text);
 }
 
 function _doing_it_wrong(string $function, string $message, string $version): void

@@ -21,7 +21,9 @@ declare(strict_types=1);
  * @package Larder
  */
 
-if (!defined('ABSPATH') || !defined('WP_CACHE') || !WP_CACHE) {
+defined('ABSPATH') || exit;
+
+if (!defined('WP_CACHE') || !WP_CACHE) {
     return;
 }
 // As WordPress does.

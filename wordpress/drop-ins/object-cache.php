@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.DevelopmentFunctions -- WordPress is not loaded yet, and a mark must be written whatever fails
+
 /**
  * Plugin Name: Larder object cache (drop-in)
  * Description: WordPress's object cache by Larder. The plugin puts this file here, and takes it away when it is deactivated.
@@ -19,9 +21,7 @@ declare(strict_types=1);
  * @package Larder
  */
 
-if (!defined('ABSPATH')) {
-    return;
-}
+defined('ABSPATH') || exit;
 
 (static function (): void {
     $off = defined('LARDER_DISABLED') ? constant('LARDER_DISABLED') : getenv('LARDER_DISABLED');

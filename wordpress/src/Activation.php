@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- the code of an update is kept as PHP reads it: by its own user, each step atomic; WP_Filesystem may go by FTP, and does neither
+
 namespace Larder\WordPress;
 
 use Larder\Cache;

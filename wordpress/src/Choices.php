@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- read before WordPress is loaded, and replaced at once by a rename, which WP_Filesystem does not do
+
 namespace Larder\WordPress;
 
 /**
@@ -117,7 +119,7 @@ final class Choices
 
         return Quietly::call(static function () use ($choices): bool {
             $new = self::file() . '.' . \bin2hex(\random_bytes(6));
-            $isDone = \file_put_contents($new, self::GUARD . \json_encode($choices)) !== false && \rename($new, self::file());
+            $isDone = \file_put_contents($new, self::GUARD . \wp_json_encode($choices)) !== false && \rename($new, self::file());
             $isDone || \is_file($new) && \unlink($new);
 
             return $isDone;

@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- the directory must belong to the user that PHP runs as; WP_Filesystem may create it as another by FTP
+
 namespace Larder\WordPress;
 
 use Larder\Config\Directory;

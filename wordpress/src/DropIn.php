@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- a drop-in is replaced in one step, with its owner and mode, while other requests load it; WP_Filesystem does not do that
+
 namespace Larder\WordPress;
 
 /**
@@ -70,6 +72,7 @@ final readonly class DropIn
     /** The plugin's folder, as PHP. */
     private function place(): string
     {
+        // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_var_export -- writes PHP
         return $this->folder[0] === '/' ? \var_export($this->folder, true) : '$plugins . ' . \var_export('/' . $this->folder, true);
     }
 

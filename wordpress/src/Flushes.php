@@ -109,6 +109,7 @@ final class Flushes
     private static function who(): string
     {
         $ours = \strtr(\dirname(__DIR__), '\\', '/') . '/';
+        // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_debug_backtrace -- who flushes is what is to be found out
         foreach (\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 40) as $frame) {
             $file = \strtr($frame['file'] ?? '', '\\', '/');
             if (!\str_starts_with($file, $ours) && \preg_match('~/(plugins|mu-plugins|themes)/([^/]+)~', $file, $match) === 1) {

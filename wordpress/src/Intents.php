@@ -228,6 +228,7 @@ final class Intents
         }
         $isSent = $this->statement !== '' && $database->last_query === $this->statement;
         $connection = $database->__get('dbh');
+        // phpcs:ignore WordPress.DB.RestrictedFunctions -- $wpdb keeps the text of an error only, which is in the server's language
         $error = $database->last_error === '' || !$connection instanceof \mysqli ? 0 : \mysqli_errno($connection);
         if ($this->isReal && $this->connection !== null && $this->connection->get() === null) {
             // A new connection has other settings too.

@@ -124,6 +124,7 @@ class ObjectCache
                 unset($GLOBALS['wp_object_cache']);
                 $root = Cache::open($site->source());
                 if (!(new Presence($site, $root))->confirm()) {
+                    // phpcs:ignore WordPress.Security.EscapeOutput.ExceptionNotEscaped -- for the log; what shows it escapes it
                     throw new \RuntimeException('it must begin empty, and cannot be emptied: ' . $site->describe() . ' cannot be read or written. Type: wp larder doctor');
                 }
                 $cache = $isRoots ? new RootObjectCache($root) : new self($root);
@@ -138,6 +139,7 @@ class ObjectCache
         } catch (WrongUser $wrong) {
             if (\PHP_SAPI === 'cli') {
                 // What it changed in the database, the web's cache would never hear of.
+                // phpcs:ignore WordPress.WP.AlternativeFunctions.file_system_operations_fwrite -- the terminal is no file
                 \fwrite(\STDERR, 'Larder: ' . $wrong->getMessage() . \PHP_EOL);
                 exit(1);
             }
@@ -661,11 +663,11 @@ class ObjectCache
     public function stats()
     {
         echo '<p>';
-        echo '<strong>Cache Hits:</strong> ' . $this->cache_hits . '<br />';
-        echo '<strong>Cache Misses:</strong> ' . $this->cache_misses . '<br />';
+        echo '<strong>Cache Hits:</strong> ' . (int) $this->cache_hits . '<br />';
+        echo '<strong>Cache Misses:</strong> ' . (int) $this->cache_misses . '<br />';
         echo '</p><ul>';
         foreach ($this->cache as $group => $values) {
-            echo '<li><strong>Group:</strong> ' . \htmlspecialchars((string) $group) . ' - ( ' . \count($values) . ' )</li>';
+            echo '<li><strong>Group:</strong> ' . \esc_html((string) $group) . ' - ( ' . (int) \count($values) . ' )</li>';
         }
         echo '</ul>';
     }
@@ -764,8 +766,9 @@ class ObjectCache
             }
             $this->prefetch->save($used);
         }
-        if (\PHP_SAPI !== 'cli' && \mt_rand(1, self::SAMPLE) === 1 && Choices::all()['statistics']) {
-            Statistics::record(self::records($this->root), $this->report(), self::SAMPLE);
+        if (\PHP_SAPI !== 'cli' && \random_int(1, self::SAMPLE) === 1 && Choices::all()['statistics']) {
+            $root = $this->root;
+            Statistics::record(self::records($root), $this->report(), self::SAMPLE, static fn(): ?int => Statistics::held($root->stats()));
         }
     }
 
@@ -1073,15 +1076,14 @@ class ObjectCache
         if (!\function_exists('__')) {
             \wp_load_translations_early();
         }
+        // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_debug_backtrace -- names the function that was called wrongly, as WordPress does
         $calls = \array_column(\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 3), 'function');
-        \_doing_it_wrong(
-            // wp_cache_get() calls first() without get().
-            'WP_Object_Cache::' . \str_replace('wp_cache_', '', \in_array($calls[1], ['first', 'count'], true) ? $calls[2] : $calls[1]),
-            // WordPress's own texts, so that it has them in every language.
-            \is_string($key) ? \__('Cache key must not be an empty string.')
-                : \sprintf(\__('Cache key must be an integer or a non-empty string, %s given.'), \gettype($key)),
-            '6.1.0',
-        );
+        // wp_cache_get() calls first() without get().
+        $function = 'WP_Object_Cache::' . \str_replace('wp_cache_', '', \in_array($calls[1], ['first', 'count'], true) ? $calls[2] : $calls[1]);
+        // phpcs:ignore WordPress.WP.I18n -- WordPress's own text, so that it has it in every language
+        $text = \is_string($key) ? \__('Cache key must not be an empty string.') : \sprintf(\__('Cache key must be an integer or a non-empty string, %s given.'), \gettype($key));
+        // phpcs:ignore WordPress.Security.EscapeOutput -- it escapes what it prints, and has parts of HTML
+        \_doing_it_wrong($function, $text, '6.1.0');
 
         return false;
     }

@@ -42,6 +42,7 @@ final class Owner
             return false;
         }
         if (!\function_exists('posix_seteuid') || !\function_exists('posix_setegid') || !\function_exists('posix_geteuid')) {
+            // phpcs:ignore WordPress.Security.EscapeOutput.ExceptionNotEscaped -- for the log and the terminal
             throw WrongUser::of($directory, $user);
         }
         $entry = \function_exists('posix_getpwuid') ? \posix_getpwuid($user) : false;
@@ -50,6 +51,7 @@ final class Owner
         $now = \posix_geteuid();
         $owner->leave();
         if ($now !== $user) {
+            // phpcs:ignore WordPress.Security.EscapeOutput.ExceptionNotEscaped -- for the log and the terminal
             throw WrongUser::of($directory, $user);
         }
         // The cache's own function at PHP's end is registered when it is first opened, so between these two.

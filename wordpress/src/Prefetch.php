@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- at the beginning and the end of any request, when WordPress is not loaded, or not any more
+
 namespace Larder\WordPress;
 
 use Larder\System\Ownership;
@@ -42,6 +44,7 @@ final class Prefetch
      */
     public static function ofRequest(?string $local): ?self
     {
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- only a hash is made of it, before WordPress is loaded
         $uri = $_SERVER['REQUEST_URI'] ?? null;
         if (\PHP_SAPI === 'cli' || $local === null || !\is_string($uri)) {
             return null;
@@ -49,9 +52,12 @@ final class Prefetch
         if (\strlen($uri) > self::LONGEST) {
             $uri = \strstr($uri, '?', true) ?: $uri;
         }
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- only a hash is made of it
         $method = $_SERVER['REQUEST_METHOD'] ?? '';
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- only a hash is made of it
         $host = $_SERVER['HTTP_HOST'] ?? '';
         $route = (\is_string($method) ? $method : '') . ' ' . (\is_string($host) ? $host : '') . $uri;
+        // phpcs:ignore WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- only a hash is made of it
         $action = $_REQUEST['action'] ?? '';
         if (\is_string($action) && $method === 'POST') {
             $route .= ' ' . \substr($action, 0, self::LONGEST);
@@ -103,7 +109,7 @@ final class Prefetch
                 }
             }
         }
-        if ($new > 0 && ($new * self::SHARE >= $count || \mt_rand(1, self::SHARE) === 1)) {
+        if ($new > 0 && ($new * self::SHARE >= $count || \random_int(1, self::SHARE) === 1)) {
             Quietly::call(fn() => $this->write((string) \json_encode($list, \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE)));
         }
     }
@@ -117,7 +123,7 @@ final class Prefetch
         if (\file_put_contents($new, $list) !== \strlen($list) || !\chmod($new, 0o600) || !\rename($new, $this->directory . '/' . $this->name)) {
             \unlink($new);
         }
-        if (\mt_rand(1, self::LOOK) === 1) {
+        if (\random_int(1, self::LOOK) === 1) {
             $this->clean();
         }
     }

@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- at the beginning of any request, when WordPress is not loaded
+
 namespace Larder\WordPress;
 
 use Larder\Cache;

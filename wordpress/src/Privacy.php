@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+// phpcs:disable WordPress.WP.AlternativeFunctions -- the file is written as PHP itself would write the cache; by FTP it would prove nothing
+
 namespace Larder\WordPress;
 
 /** Asks this site's own web server for a file in the directory of the cache. */
@@ -43,6 +45,7 @@ final class Privacy
     private static function url(string $directory): string
     {
         $served = [WP_CONTENT_DIR => \content_url(), ABSPATH => \site_url()];
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- the server's own, not the client's
         $root = $_SERVER['DOCUMENT_ROOT'] ?? '';
         if (\is_string($root) && $root !== '') {
             $parts = \wp_parse_url(\home_url());

@@ -23,6 +23,7 @@ final class Quietly
     public static function call(\Closure $do, string &$reason = ''): mixed
     {
         $reason = '';
+        // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_set_error_handler -- takes what a failing call says, and gives the handler back
         \set_error_handler(static function (int $level, string $message) use (&$reason): bool {
             $reason = $message;
 

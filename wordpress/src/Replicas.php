@@ -74,6 +74,7 @@ final class Replicas
         if (self::lag() <= 0.0) {
             return false;
         }
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- PHP's own clock
         $began = $_SERVER['REQUEST_TIME_FLOAT'] ?? 0.0;
         $now = \microtime(true);
         $since = \max(\is_float($began) ? $began : 0.0, $now - self::KEPT) - self::lag() - self::SKEW;

@@ -103,6 +103,7 @@ final class Site
         if ($this->directory === null) {
             $this->directory = self::setting('DIRECTORY');
             if ($this->directory === '') {
+                // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- the server's own, not the client's
                 $root = $_SERVER['DOCUMENT_ROOT'] ?? null;
                 $this->directory = DataDirectory::find(self::constant('ABSPATH'), self::constant('WP_CONTENT_DIR'), \is_string($root) ? $root : null, $this->salt);
             }

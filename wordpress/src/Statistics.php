@@ -12,6 +12,12 @@ use Larder\Cache;
  * One row an hour, which ends by itself after a week: there are never more than 169 of them, whatever the site does.
  * Of requests only one in some is recorded, and weighs as many; so a row is an estimate, and the better the busier the
  * hour was.
+ *
+ * How large the cache is costs more to find out, so the first request that is recorded in an hour does it for all of them.
+ *
+ * @phpstan-type Sum array{requests: int, hits: int, misses: int, seconds: float, round_trips: int, bytes: ?int, tiers: array<string, array{hits: int, misses: int}>}
+ * @phpstan-type Row array{hour: int, requests: int, hits: int, misses: int, seconds: float, round_trips: int, bytes: ?int, tiers: array<string, array{hits: int, misses: int}>}
+ *                   hour: Unix time of its beginning; bytes: what the cache held when the hour's first request was recorded; null: not known
  */
 final class Statistics
 {
@@ -27,12 +33,14 @@ final class Statistics
      * @param Cache                $own    the group of Larder's own records
      * @param array<string, mixed> $report what ObjectCache::report() returned
      * @param int                  $weight for how many requests this one stands
+     * @param ?\Closure(): ?int     $bytes  finds out what the cache holds; called once an hour
+     * @param ?int                 $now    Unix time; null: the present
      */
-    public static function record(Cache $own, array $report, int $weight): void
+    public static function record(Cache $own, array $report, int $weight, ?\Closure $bytes = null, ?int $now = null): void
     {
-        $key = self::key(\time());
+        $key = self::key($now ?? \time());
         $add = static fn(mixed $row): array => self::sum(self::row($row), self::row(['requests' => 1] + $report), \max(1, $weight));
-        if ($own->update($key, $add) === null && !$own->add($key, $add(null), self::KEPT)) {
+        if ($own->update($key, $add) === null && !$own->add($key, $add(['bytes' => $bytes === null ? null : $bytes()]), self::KEPT)) {
             // Another was first in this hour, at the same time.
             $own->update($key, $add);
         }
@@ -41,15 +49,15 @@ final class Statistics
     /**
      * The last hours, oldest first, the present one last; one in which nothing was recorded is all zeros.
      *
-     * @param int $hours 1 to 168
+     * @param int  $hours 1 to 168
+     * @param ?int $now   Unix time; null: the present
      *
-     * @return list<array{hour: int, requests: int, hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array{hits: int, misses: int}>}>
-     *               hour: Unix time of its beginning
+     * @return list<Row>
      */
-    public static function hours(Cache $own, int $hours = 48): array
+    public static function hours(Cache $own, int $hours = 48, ?int $now = null): array
     {
         $keys = [];
-        $now = \intdiv(\time(), 3600) * 3600;
+        $now = \intdiv($now ?? \time(), 3600) * 3600;
         for ($hour = $now - (\min(\max(1, $hours), 168) - 1) * 3600; $hour <= $now; $hour += 3600) {
             $keys[$hour] = self::key($hour);
         }
@@ -62,16 +70,28 @@ final class Statistics
         return $rows;
     }
 
+    /**
+     * What the cache holds where it is kept: memory in front of that has copies only.
+     *
+     * @param array<string, array<string, mixed>> $stats what Cache::stats() returned
+     */
+    public static function held(array $stats): ?int
+    {
+        $bytes = $stats['far']['bytes'] ?? $stats['disk']['bytes'] ?? null;
+
+        return \is_int($bytes) ? $bytes : null;
+    }
+
     private static function key(int $time): string
     {
         return 'hour-' . \intdiv($time, 3600);
     }
 
     /**
-     * @param array{requests: int, hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array{hits: int, misses: int}>} $row
-     * @param array{requests: int, hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array{hits: int, misses: int}>} $request
+     * @param Sum $row
+     * @param Sum $request
      *
-     * @return array{requests: int, hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array{hits: int, misses: int}>}
+     * @return Sum
      */
     private static function sum(array $row, array $request, int $weight): array
     {
@@ -91,7 +111,7 @@ final class Statistics
     /**
      * A row of whatever was found there, or of a report: what is no number counts as none.
      *
-     * @return array{requests: int, hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array{hits: int, misses: int}>}
+     * @return Sum
      */
     private static function row(mixed $found): array
     {
@@ -112,6 +132,7 @@ final class Statistics
             'misses' => $number($found['misses'] ?? 0),
             'seconds' => \is_float($seconds) && \is_finite($seconds) ? \max(0.0, $seconds) : 0.0,
             'round_trips' => $number($found['round_trips'] ?? 0),
+            'bytes' => \is_int($found['bytes'] ?? null) && $found['bytes'] >= 0 ? $found['bytes'] : null,
             'tiers' => $tiers,
         ];
     }

@@ -92,6 +92,7 @@ final class Uninstall
             // The user's own directory, which is not this site's alone.
             foreach (['kept-', 'near-', 'local-'] as $kind) {
                 foreach (\glob(StoreFactory::runtime($options) . '/' . $kind . StoreFactory::mark($options) . '*') ?: [] as $file) {
+                    // phpcs:ignore WordPress.WP.AlternativeFunctions.unlink_unlink -- outside of WordPress, where its filters have no say
                     \is_dir($file) ? DataDirectory::remove($file) : \unlink($file);
                 }
             }

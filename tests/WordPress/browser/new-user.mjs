@@ -40,8 +40,6 @@ const photograph = async (name) => {
         const across = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (across > 0) wrong.push(`${name}, ${kind}: ${across} px wider than the window`);
         if (pictures) {
-            // Charts are drawn anew for the new width.
-            await page.waitForTimeout(300);
             await page.screenshot({ path: join(pictures, `wordpress-${name}-${kind}.png`) });
         }
     }
@@ -104,7 +102,7 @@ const steps = {
         const menu = page.locator(network ? '#menu-settings .current' : '#menu-tools .current');
         await menu.getByRole('link', { name: 'Larder' }).waitFor();
         await page.locator('.wrap.larder').waitFor();
-        await page.locator('.larder-plot canvas').waitFor();
+        await page.locator('.larder-plot svg').first().waitFor();
         await photograph('larder');
         return {
             tiles: await tiles(),

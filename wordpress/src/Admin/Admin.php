@@ -94,7 +94,6 @@ final class Admin
             \add_action('admin_enqueue_scripts', static function (string $current) use ($hook): void {
                 if ($current === $hook) {
                     \wp_enqueue_style('larder-admin', self::asset('admin.css'), [], self::version('admin.css'));
-                    \wp_enqueue_script('larder-admin', self::asset('admin.js'), [], self::version('admin.js'), ['in_footer' => true, 'strategy' => 'defer']);
                 }
             });
         }

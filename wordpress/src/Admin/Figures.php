@@ -9,6 +9,8 @@ namespace Larder\WordPress\Admin;
  *
  * A read is answered in the request itself, by one of the tiers below it, or by nobody. Only the second is what a
  * persistent cache is for: WordPress's own cache, which ends with the request, does the first as well.
+ *
+ * @phpstan-import-type Row from \Larder\WordPress\Statistics
  */
 final readonly class Figures
 {
@@ -26,7 +28,7 @@ final readonly class Figures
     /** @var list<string> the tiers below the request that any row knows, nearest first */
     public array $tiers;
 
-    /** @param list<array{hour: int, requests: int, hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array{hits: int, misses: int}>}> $hours */
+    /** @param list<Row> $hours */
     public function __construct(public array $hours)
     {
         $this->requests = (int) \array_sum(\array_column($hours, 'requests'));

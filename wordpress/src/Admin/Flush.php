@@ -29,22 +29,26 @@ final class Flush
         exit;
     }
 
-    /** A form with one button. */
-    public static function form(string $what, string $label, string $fields = '', bool $main = false): string
+    /**
+     * Prints a form with one button.
+     *
+     * @param ?\Closure(): void $fields prints what else it has
+     */
+    public static function form(string $what, string $label, ?\Closure $fields = null, bool $isMain = false): void
     {
-        return '<form method="post" action="' . \esc_url(\admin_url('admin-post.php')) . '" class="larder-flush">'
-            . '<input type="hidden" name="action" value="' . \esc_attr(self::ACTION) . '">'
-            . '<input type="hidden" name="what" value="' . \esc_attr($what) . '">'
-            // Not wp_nonce_field(): its id would be on the page once a form.
-            . '<input type="hidden" name="_wpnonce" value="' . \esc_attr(\wp_create_nonce(self::ACTION . '-' . $what)) . '">'
-            . $fields
-            . '<button type="submit" class="button' . ($main ? ' button-primary' : '') . '">' . \esc_html($label) . '</button>'
-            . '</form>';
+        echo '<form method="post" action="', \esc_url(\admin_url('admin-post.php')), '" class="larder-flush">',
+        '<input type="hidden" name="action" value="', \esc_attr(self::ACTION), '">',
+        '<input type="hidden" name="what" value="', \esc_attr($what), '">',
+        // Not wp_nonce_field(): its id would be on the page once a form.
+        '<input type="hidden" name="_wpnonce" value="', \esc_attr(\wp_create_nonce(self::ACTION . '-' . $what)), '">';
+        $fields === null || $fields();
+        echo '<button type="submit" class="', \esc_attr($isMain ? 'button button-primary' : 'button'), '">', \esc_html($label), '</button></form>';
     }
 
     /** @return ?array{'success'|'error', string} the kind of notice, and what it says */
     public static function notice(): ?array
     {
+        // phpcs:ignore WordPress.Security.NonceVerification -- chooses a text, changes nothing
         return match ($_GET[self::NOTICE] ?? '') {
             'site' => ['success', \__('The cache of this site was flushed. It fills again as visitors load pages.', 'larder')],
             'group' => ['success', \__('The group was flushed.', 'larder')],
@@ -75,6 +79,7 @@ final class Flush
 
     private static function field(string $name): string
     {
+        // phpcs:ignore WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- posted() asks for the nonce that this chooses; the name of a group may be any text, and is unslashed below
         $value = $_POST[$name] ?? '';
 
         return \is_string($value) ? \wp_unslash($value) : '';

@@ -28,7 +28,8 @@ final readonly class Pages
         if ($all === 0) {
             echo '<p>', \esc_html__('Nothing has been counted yet: Larder counts some requests only.', 'larder'), '</p>';
         } else {
-            echo '<div class="larder-table" role="region" tabindex="0" aria-label="', \esc_attr__('Pages', 'larder'), '"><table class="widefat striped"><caption class="screen-reader-text">', \esc_html__('What became of requests for pages', 'larder'), '</caption><tbody>';
+            Table::open(\__('What became of requests for pages', 'larder'));
+            echo '<tbody>';
             $this->row(\__('Answered with a stored page', 'larder'), $counts['hit'], $all);
             $this->row(\__('Answered with a stored page while it was renewed', 'larder'), $counts['stale'], $all);
             $this->row(\__('Built by WordPress and stored', 'larder'), $counts['stored'], $all);
@@ -37,12 +38,16 @@ final readonly class Pages
                 // The library's own words, in English as in its header Cache-Status.
                 $this->row('— ' . $why, $times, $all);
             }
-            echo '</tbody></table></div><p class="description">', \esc_html__('These are estimates: Larder counts one stored page in 32 and one other request in 4, and multiplies.', 'larder'), '</p>';
+            Table::close();
+            echo '<p class="description">', \esc_html__('These are estimates: Larder counts one stored page in 32 and one other request in 4, and multiplies.', 'larder'), '</p>';
         }
     }
 
     private function row(string $label, int $times, int $all): void
     {
-        echo '<tr><th scope="row">', \esc_html($label), '</th><td class="larder-number">', \esc_html(Text::number($times)), '</td><td class="larder-number">', \esc_html(Text::percentage($times, $all - $times)), '</td></tr>';
+        Table::row($label);
+        Table::number($times);
+        Table::text(Text::percentage($times, $all - $times), class: 'larder-number');
+        Table::endRow();
     }
 }

@@ -22,12 +22,13 @@ final class Settings
         [$isFixed, $pages] = PageSettings::fixed();
         $site = PageSettings::ofSite();
         echo '<h2 id="larder-settings">', \esc_html__('Settings', 'larder'), '</h2><form method="post" action="', \esc_url(\admin_url('admin-post.php')), '" class="larder-settings">',
-        '<input type="hidden" name="action" value="', self::ACTION, '"><input type="hidden" name="_wpnonce" value="', \esc_attr(\wp_create_nonce(self::ACTION)), '">';
+        '<input type="hidden" name="action" value="', \esc_attr(self::ACTION), '"><input type="hidden" name="_wpnonce" value="', \esc_attr(\wp_create_nonce(self::ACTION)), '">';
         self::box('pages', \__('Store whole pages', 'larder'), $isFixed ? $site !== null : $choices['pages'], $isFixed ? 'LARDER_PAGES' : '');
         $isLifeFixed = $isFixed && ($site === null || isset($pages['ttl']));
         echo '<p><label for="larder-life">', \esc_html__('Seconds that a stored page is fresh, if nothing changes before', 'larder'), '</label> ',
-        '<input type="number" id="larder-life" name="life" class="small-text" required min="', Choices::SHORTEST, '" max="', Choices::LONGEST, '" value="', $site->life ?? $choices['life'], '"', $isLifeFixed ? ' disabled' : '', '>',
-        $isLifeFixed ? self::because('LARDER_PAGES') : '', '</p>';
+        '<input type="number" id="larder-life" name="life" class="small-text" required min="', (int) Choices::SHORTEST, '" max="', (int) Choices::LONGEST, '" value="', (int) ($site->life ?? $choices['life']), '"', \disabled($isLifeFixed, true, false), '>';
+        $isLifeFixed && self::because('LARDER_PAGES');
+        echo '</p>';
         foreach (['prefetch' => \__('Read at once what a page used last time', 'larder'), 'statistics' => \__('Count figures for this page', 'larder')] as $name => $label) {
             self::box($name, $label, $choices[$name], Choices::fixed($name) === null ? '' : 'LARDER_' . \strtoupper($name));
         }
@@ -55,6 +56,7 @@ final class Settings
     /** @return ?array{'success'|'error', string} the kind of notice, and what it says */
     public static function notice(): ?array
     {
+        // phpcs:ignore WordPress.Security.NonceVerification -- chooses a text, changes nothing
         return match ($_GET[self::NOTICE] ?? '') {
             '1' => ['success', \__('The settings were saved.', 'larder')],
             /* translators: %s: path of a directory */
@@ -67,14 +69,18 @@ final class Settings
     {
         $isFixed = $constant !== '';
         // An empty box sends nothing, so the field before it says no.
-        echo '<p>', $isFixed ? '' : '<input type="hidden" name="' . \esc_attr($name) . '" value="0">',
-        '<label><input type="checkbox" name="', \esc_attr($name), '" value="1"', $isOn ? ' checked' : '', $isFixed ? ' disabled' : '', '> ', \esc_html($label), '</label>',
-        $isFixed ? self::because($constant) : '', '</p>';
+        echo '<p>';
+        if (!$isFixed) {
+            echo '<input type="hidden" name="', \esc_attr($name), '" value="0">';
+        }
+        echo '<label><input type="checkbox" name="', \esc_attr($name), '" value="1"', \checked($isOn, true, false), \disabled($isFixed, true, false), '> ', \esc_html($label), '</label>';
+        $isFixed && self::because($constant);
+        echo '</p>';
     }
 
-    private static function because(string $constant): string
+    private static function because(string $constant): void
     {
         /* translators: %s: name of a constant */
-        return ' <span class="description">' . \esc_html(\sprintf(\__('Fixed in wp-config.php by %s.', 'larder'), $constant)) . '</span>';
+        echo ' <span class="description">', \esc_html(\sprintf(\__('Fixed in wp-config.php by %s.', 'larder'), $constant)), '</span>';
     }
 }

@@ -232,6 +232,7 @@ final class Queue
 
         return static function (mixed $body, Message $message) use ($name): void {
             if (!\has_action(Background::ACTION)) {
+                // phpcs:ignore WordPress.Security.EscapeOutput.ExceptionNotEscaped -- for the log and the terminal
                 throw new \LogicException('No plugin handles ' . Background::ACTION . '.');
             }
             \do_action(Background::ACTION, $body, $name, $message);
@@ -258,7 +259,7 @@ final class Queue
     private static function tell(array $event): void
     {
         if ($event['event'] === 'job') {
-            \WP_CLI::line((string) \json_encode($event, \JSON_UNESCAPED_SLASHES | \JSON_INVALID_UTF8_SUBSTITUTE));
+            \WP_CLI::line((string) \wp_json_encode($event, \JSON_UNESCAPED_SLASHES | \JSON_INVALID_UTF8_SUBSTITUTE));
         } elseif ($event['event'] === 'failure') {
             \WP_CLI::warning(\is_string($event['error'] ?? null) ? $event['error'] : '');
         }

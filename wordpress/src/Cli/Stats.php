@@ -25,7 +25,7 @@ final class Stats
      * ---
      *
      * [--by-hour]
-     * : Print one row for each hour: requests, hits, misses, and the milliseconds that a request spent in the cache.
+     * : Print one row for each hour: requests, hits, misses, the milliseconds that a request spent in the cache, and the bytes that the cache held.
      *
      * [--format=<format>]
      * : How to print it.
@@ -54,7 +54,7 @@ final class Stats
             \WP_CLI\Utils\format_items(
                 $format,
                 \array_map(self::hour(...), $hours),
-                ['hour', 'requests', 'hits', 'misses', 'hit_ratio', 'ms_a_request', 'round_trips_a_request'],
+                ['hour', 'requests', 'hits', 'misses', 'hit_ratio', 'ms_a_request', 'round_trips_a_request', 'bytes'],
             );
 
             return;
@@ -81,7 +81,7 @@ final class Stats
     }
 
     /**
-     * @param array{hour: int, requests: int, hits: int, misses: int, seconds: float, round_trips: int} $row
+     * @param array{hour: int, requests: int, hits: int, misses: int, seconds: float, round_trips: int, bytes: ?int, ...} $row
      *
      * @return array<string, int|float|string>
      */
@@ -97,6 +97,7 @@ final class Stats
             'hit_ratio' => $row['hits'] + $row['misses'] === 0 ? '' : \round($row['hits'] / ($row['hits'] + $row['misses']), 4),
             'ms_a_request' => \round($row['seconds'] * 1000 / $requests, 3),
             'round_trips_a_request' => \round($row['round_trips'] / $requests, 2),
+            'bytes' => $row['bytes'] ?? '',
         ];
     }
 }

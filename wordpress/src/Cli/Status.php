@@ -72,7 +72,7 @@ final class Status
             'problem' => $problem,
         ];
         if ($options['format'] === 'json') {
-            \WP_CLI::line((string) \json_encode(['works' => $problem === ''] + $row, \JSON_UNESCAPED_SLASHES));
+            \WP_CLI::line((string) \wp_json_encode(['works' => $problem === ''] + $row, \JSON_UNESCAPED_SLASHES));
         } else {
             $items = [];
             foreach ($row as $field => $value) {

@@ -78,7 +78,9 @@ final class Door
     /** As wp_is_mobile() without its filter. */
     public static function isMobile(): bool
     {
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- searched for words only, before WordPress is loaded
         $agent = $_SERVER['HTTP_USER_AGENT'] ?? '';
+        // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- compared only, before WordPress is loaded
         $hint = $_SERVER['HTTP_SEC_CH_UA_MOBILE'] ?? null;
 
         return $hint !== null ? $hint === '?1' : \is_string($agent) && \str_replace(self::MOBILE, '', $agent) !== $agent;
@@ -97,6 +99,7 @@ final class Door
             return false;
         }
         // Who sends one is a user, or a script of the page that acts as one.
+        // phpcs:ignore WordPress.Security.NonceVerification -- looks which fields there are, before WordPress is loaded
         return !isset($_SERVER['HTTP_X_WP_NONCE']) && \array_intersect_key($_GET, \array_flip(self::PRIVATE)) === [];
     }
 

@@ -370,6 +370,7 @@ final class Purge
     /** Whether the request is one that changes something, by a form, by REST or by a link. */
     private static function isOrder(): bool
     {
+        // phpcs:ignore WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- looks whether this request may change anything; what does so asks for its own nonce
         return (!\in_array($_SERVER['REQUEST_METHOD'] ?? 'GET', ['GET', 'HEAD'], true) && ($_POST['action'] ?? '') !== 'heartbeat') || isset($_GET['_wpnonce']);
     }
 

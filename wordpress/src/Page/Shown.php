@@ -276,6 +276,7 @@ final class Shown
 
     private function pages(mixed $pages): mixed
     {
+        // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_debug_backtrace -- tells what of WordPress a statement comes from
         $callers = \array_column(\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 12), 'function');
         foreach (\is_array($pages) && \array_intersect($callers, self::LISTING) !== [] ? $pages : [] as $page) {
             if ($page instanceof \WP_Post) {
@@ -354,6 +355,7 @@ final class Shown
     private static function isOfWordPress(): bool
     {
         $file = '';
+        // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_debug_backtrace -- tells what of WordPress a statement comes from
         foreach (\debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 20) as $frame) {
             if (\is_a($frame['class'] ?? '', \wpdb::class, true)) {
                 $file = $frame['file'] ?? '';
