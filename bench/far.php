@@ -70,7 +70,10 @@ if (function_exists('apcu_enabled') && apcu_enabled()) {
 printf("%-30s %12s %12s %14s %16s\n", 'a request that has', 'connections', 'round trips', 'bytes to Redis', 'bytes from Redis');
 foreach ($requests as $name => $request) {
     $request();
-    vprintf("%-30s %12d %12d %14d %16d\n", [$name, ...$count($request)]);
+    // The least of three: one of 64 requests that have read markers renews them, by a round trip more.
+    $counts = [$count($request), $count($request), $count($request)];
+    usort($counts, static fn(array $one, array $other): int => $one[1] <=> $other[1]);
+    vprintf("%-30s %12d %12d %14d %16d\n", [$name, ...$counts[0]]);
 }
 
 echo "\n";
