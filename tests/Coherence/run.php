@@ -2,7 +2,7 @@
 
 // The coherence test as a command:
 //
-//     php tests/Coherence/run.php --engine=sqlite|redis|memcached --operations=200000 --seed=1 [--near=apcu|segment|segment+apcu|segment+none] [--loop=fibers|react|revolt|amp] [--chaos|--storm] [--no-journal] [--minutes=5]
+//     php tests/Coherence/run.php --engine=sqlite|redis|memcached|sentinel|cluster|single|… --operations=200000 --seed=1 [--near=apcu|segment|segment+apcu|segment+none] [--loop=fibers|react|revolt|amp] [--chaos|--storm] [--no-journal] [--minutes=5]
 //
 // Ends with status 1 if a promise was broken. With --minutes the time counts, and not the operations. --no-journal
 // switches off what near tiers learn from, and must find violations. --chaos kills processes now and then, --storm one
@@ -19,8 +19,8 @@ require __DIR__ . '/../../vendor/autoload.php';
 ini_set('memory_limit', '-1');
 $options = getopt('', ['engine:', 'near:', 'operations:', 'seed:', 'chaos', 'storm', 'no-journal', 'minutes:', 'loop:']);
 $engine = $options['engine'] ?? 'sqlite';
-if (!is_string($engine) || !in_array($engine, Engine::NAMES, true)) {
-    fwrite(STDERR, "--engine is one of sqlite, redis, memcached\n");
+if (!is_string($engine) || !in_array($engine, Engine::ALL, true)) {
+    fwrite(STDERR, "--engine is one of " . implode(", ", Engine::ALL) . "\n");
     exit(2);
 }
 $near = $options['near'] ?? Experiment::APCU;
