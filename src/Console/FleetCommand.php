@@ -106,8 +106,8 @@ final class FleetCommand extends Command
      */
     private function show(array $all, array $limits, ActingUser $acting, InputInterface $input, OutputInterface $output): int
     {
-        $memory = \array_sum(\array_map(static fn(Found $found): int => $found->memory, $all));
-        $disk = \array_sum(\array_map(static fn(Found $found): int => $found->disk, $all));
+        $memory = (int) \min(\PHP_INT_MAX, \array_sum(\array_map(static fn(Found $found): int => $found->memory, $all)));
+        $disk = (int) \min(\PHP_INT_MAX, \array_sum(\array_map(static fn(Found $found): int => $found->disk, $all)));
         $wrong = \array_filter($all, static fn(Found $found): bool => $found->problems !== []);
         [$total, $free] = Quiet::call(fn(): array => \function_exists('disk_total_space') ? [\disk_total_space($this->memory), \disk_free_space($this->memory)] : [false, false]);
         $shared = $total === false || $free === false ? null : [

@@ -53,7 +53,7 @@ final readonly class SegmentHeader
         $isKnown = $layout === self::LAYOUT && $length > self::CHECK + self::HITS && $length <= self::LENGTH;
         [$hits, $misses, $ended] = $isKnown ? [...self::numbers('P', $page, $length - self::HITS), ...self::numbers('P2', $page, $length - self::MISSES)] : [null, null, null];
 
-        return new self(\max(0, $bytes), \strrev(\substr($page, self::BOOT, 8)), \rtrim(\substr($page, self::BUILD, self::BYTES - self::BUILD), "\0"), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
+        return new self(Files::bounded($bytes), \strrev(\substr($page, self::BOOT, 8)), \rtrim(\substr($page, self::BUILD, self::BYTES - self::BUILD), "\0"), $hits === null ? null : Files::bounded($hits), $misses === null ? null : Files::bounded($misses), $isKnown ? "$hits $misses $ended" : \md5($page));
     }
 
     /** This start of the machine, as a header names it; '': unknown. */
