@@ -32,7 +32,7 @@ final class ActingUser
 
     /** Classes that are used as another user, who may not be able to read them: PHP loads them now. */
     private const CLASSES = [
-        Found::class, Accounts::class, Allowance::class, Way::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, State::class, Sizes::class,
+        Found::class, Accounts::class, Allowance::class, Way::class, Origin::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, State::class, Sizes::class,
         DirectoryList::class, PrivateDirectory::class, IncidentLog::class, MachineBoot::class, Quiet::class, Failure::class,
     ];
 

@@ -29,7 +29,6 @@ final class Inspection
 
     private const OTHERS = 0o077;
     private const OTHERS_WRITE = 0o022;
-    private const SEGMENT_MODE = 0o400;
 
     private readonly string $boot;
 
@@ -110,7 +109,7 @@ final class Inspection
                 continue;
             }
             [$kind, $queue] = FileNames::kind($name) ?? ['', ''];
-            $isSegment = Files::isPlain($of) && ($of['mode'] & 0o7777) === self::SEGMENT_MODE && $of['uid'] === $stat['uid'];
+            $isSegment = SegmentHeader::hasMode($of) && $of['uid'] === $stat['uid'];
             if ($isSegment && ++$segments <= self::SEGMENTS) {
                 $kind = $this->segment($directory, $path, $of, $user, $kind);
             }
@@ -162,7 +161,7 @@ final class Inspection
         }
         if (\str_ends_with($name, '-wal') && $stat['size'] > self::LONG_LOG) {
             $found->problems['wal'] = Text::line($name) . ' has ' . Text::bytes($stat['size']) . ': a process keeps it from being emptied, or an older release left it';
-        } elseif (\str_ends_with($name, '.db') && !$this->isDatabase($path, $stat)) {
+        } elseif (\str_ends_with($name, '.db') && !Origin::isDatabase($found->kind, $path, $stat)) {
             $found->problems['damaged'] = Text::line($name) . ' is no SQLite database of Larder\'s';
         } elseif (\str_ends_with($name, '.damaged')) {
             $found->problems['incident'] = 'a damaged database was moved aside: ' . Text::line($name);
@@ -182,18 +181,6 @@ final class Inspection
         }
     }
 
-    /** @param Stat $stat */
-    private function isDatabase(string $path, array $stat): bool
-    {
-        // sqlite.org/fileformat2.html, section 1.3: magic, size of a page, application_id. Larder's begin with "L".
-        $head = (string) Files::start($path, $stat, 100);
-        /** @var array{page: int, application: int} $numbers */
-        $numbers = \strlen($head) === 100 ? \unpack('npage/@68/Napplication', \substr($head, 16, 2) . \substr($head, 18)) : ['page' => 0, 'application' => 0];
-        $page = $numbers['page'] === 1 ? 65_536 : $numbers['page'];
-
-        return \str_starts_with($head, "SQLite format 3\0") && $head[68] === 'L' && $page >= 512 && $stat['size'] % $page === 0;
-    }
-
     /**
      * @param Stat $stat
      *
@@ -203,7 +190,7 @@ final class Inspection
     {
         $page = (string) Files::start($path, $stat, SegmentHeader::LENGTH);
         $header = SegmentHeader::parse($page);
-        if ($header === null && $kind !== FileNames::SEGMENT && !\str_starts_with($page, 'LRLDSEG1')) {
+        if ($header === null && $kind !== FileNames::SEGMENT && !\str_starts_with($page, SegmentHeader::MAGIC)) {
             return $kind;
         }
         if (!$this->isLeft($stat['uid'], $user, $path)) {
