@@ -90,7 +90,7 @@ final class FleetCommand extends Command
 
             return match (true) {
                 $input->getOption('remove-orphans') === true => $this->remove(new Orphans($acting, $accounts), $all, $input, $output),
-                $seconds !== null => $this->trim(new Trim($acting, \time()), $acting, $all, (int) $seconds, $input, $output),
+                $seconds !== null => $this->trim(new Trim($acting, $accounts, \time()), $acting, $all, (int) $seconds, $input, $output),
                 default => $this->show($all, $limits, $acting, $input, $output),
             };
         } catch (Failure $failure) {
@@ -171,7 +171,7 @@ final class FleetCommand extends Command
             Text::json($output, ['schema' => self::SCHEMA, 'trimmed' => $trimmed, 'failed' => $failed, 'given_back_bytes' => $given]);
         } else {
             foreach ($failed as ['path' => $path, 'reason' => $reason]) {
-                $output->writeln('<comment>!</comment> ' . self::escaped(\is_string($path) ? $path : $path['value']) . ': ' . OutputFormatter::escape($reason));
+                $output->writeln('<comment>!</comment> ' . self::escaped(\is_string($path) ? $path : $path['value']) . ': ' . self::escaped($reason));
             }
             $output->writeln(\sprintf('%d segments were not used for %s: %s given back', \count($trimmed), Text::seconds($seconds), Text::bytes($given)));
         }
@@ -200,7 +200,7 @@ final class FleetCommand extends Command
             Text::json($output, ['schema' => self::SCHEMA, 'removed' => \count($gone), 'removed_bytes' => $bytes, 'left' => \array_map(Text::key(...), $orphans->left)]);
         } else {
             foreach ($orphans->left as $path) {
-                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays, since it has pages for a web server or something else in it, or nobody may remove it');
+                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays: it has pages for a web server or something else in it, nothing shows that Larder has made it, or its path belongs to others too');
             }
             $output->writeln(\count($gone) . ' of users who do not exist: ' . Text::bytes($bytes) . ' removed');
         }
