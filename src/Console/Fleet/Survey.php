@@ -106,7 +106,8 @@ final class Survey
                 $handle = \opendir($above === '' ? '/' : $above);
                 while ($handle !== false && ($name = \readdir($handle)) !== false) {
                     $uid = \preg_match($form, $name, $match) === 1 ? Accounts::id($match[1]) : null;
-                    if ($uid !== null && !isset($this->asked[$uid]) && (Files::stat("$above/$name")['uid'] ?? null) === $uid) {
+                    $path = "$above/$name";
+                    if ($uid !== null && !isset($this->asked[$uid]) && (Files::stat($path)['uid'] ?? null) === $uid && $this->allowance->one(Allowance::THINGS, $uid, $this->accounts->name($uid), $path)) {
                         yield $uid;
                     }
                 }
@@ -156,7 +157,7 @@ final class Survey
                 return [];
             }
             $isBelieved = Files::isDirectory($directory) && $directory['uid'] === $uid && ($directory['mode'] & self::OTHERS_WRITE) === 0
-                && Files::isPlain($stat) && $stat['uid'] === $uid && $stat['nlink'] === 1 && ($stat['mode'] & 0o7777) === self::LIST_MODE;
+                && Files::isPlain($stat) && $stat['uid'] === $uid && ($stat['mode'] & 0o7777) === self::LIST_MODE;
 
             return $isBelieved ? DirectoryList::parse((string) Files::start($file, $stat, DirectoryList::LONGEST)) : [];
         });

@@ -11,6 +11,7 @@ use Larder\Console\Fleet\Files;
 use Larder\Console\Fleet\Found;
 use Larder\Console\Fleet\Survey;
 use Larder\System\DirectoryList;
+use Larder\System\Failure;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
@@ -43,6 +44,24 @@ final class HostileTest extends FleetCase
         self::assertStringContainsString('/home/bert/', $child->output);
         self::assertStringNotContainsString('secret', $child->output);
         self::assertStringNotContainsString('#', $child->output);
+    }
+
+    /** Seen to fail: numbers that are cast; a system call that takes 32 bits of them. */
+    public function testAnIdIsWrittenInOneWay(): void
+    {
+        self::assertSame([0, 7, 4_294_967_294], \array_map(Accounts::id(...), ['0', '7', '4294967294']));
+        foreach (['', '-1', '+1', '07', '00', '1 ', "1\n", '0x1', '1e3', '4294967295', '4294967296', '9999999999', '18446744073709551617'] as $digits) {
+            self::assertNull(Accounts::id($digits), $digits);
+        }
+        foreach ([-1, 0xffffffff, 0x100000000, 0x100030d41] as $uid) {
+            try {
+                (new ActingUser())->as($uid, static fn(): int => \posix_geteuid());
+                self::fail((string) $uid);
+            } catch (Failure $failure) {
+                self::assertStringContainsString("cannot become the user $uid", $failure->getMessage());
+            }
+            self::assertSame([0, 0], [\posix_geteuid(), \posix_getegid()]);
+        }
     }
 
     /** Seen to fail: a list of root's that a user had made, by which root told of what only root may see. */
@@ -83,8 +102,9 @@ final class HostileTest extends FleetCase
         yield 'others write the directory' => [static fn(string $place): bool => \chmod($place, 0o777), false];
         yield 'others write the file' => [static fn(string $place): bool => \chmod("$place/caches.txt", 0o666), false];
         yield 'others read the file' => [static fn(string $place): bool => \chmod("$place/caches.txt", 0o644), false];
-        yield 'the file has another name too' => [static fn(string $place): bool => \link("$place/caches.txt", "$place/other"), false];
+        yield 'the file has another name too' => [static fn(string $place): bool => \link("$place/caches.txt", "$place/other"), true];
         yield 'the file is a link' => [static fn(string $place, int $uid): bool => \rename("$place/caches.txt", "$place/other") && \symlink("$place/other", "$place/caches.txt") && \lchown("$place/caches.txt", $uid), false];
+        yield 'the file is a pipe' => [static fn(string $place, int $uid): bool => \unlink("$place/caches.txt") && \posix_mkfifo("$place/caches.txt", 0o600) && \chown("$place/caches.txt", $uid), false];
         yield 'the directory is a link' => [static fn(string $place, int $uid): bool => \rename($place, "$place-other") && \symlink("$place-other", $place) && \lchown($place, $uid), false];
     }
 
@@ -185,6 +205,30 @@ final class HostileTest extends FleetCase
             self::assertSame([self::BERT, self::BERT], self::uids(\array_filter($all, static fn(Found $found): bool => $found->uid === self::BERT && $found->problems === [])));
         }
         self::assertCount(504, $this->take(new Allowance()));
+    }
+
+    /** One user may own thousands of ids that nobody has, and a directory for each. */
+    // Seen to fail: without the allowance in Survey::strangers(), or one for each id.
+    public function testUsersWhoAreGoneHaveOneAllowance(): void
+    {
+        $this->server->site(self::BERT, 'bert');
+        for ($uid = 300_000; $uid < 300_060; $uid++) {
+            $path = "{$this->server->root}/tmp/larder-$uid";
+            $this->server->put($uid, $path, null, 0o700);
+            $this->server->put($uid, "$path/larder.db-wal", '');
+        }
+        $all = $this->take(new Allowance(1_000, 10, 1_000));
+
+        self::assertCount(2, \array_filter($all, static fn(Found $found): bool => $found->uid === self::BERT));
+        self::assertLessThan(50, \count($all));
+        self::assertGreaterThan(10, \count($all));
+        self::assertCount(1, \array_filter($all, static fn(Found $found): bool => isset($found->problems['crowded'])));
+        self::assertCount(62, $this->take(new Allowance()));
+        // Where nothing is found time goes too.
+        for ($uid = 300_000; $uid < 300_060; $uid++) {
+            \unlink("{$this->server->root}/tmp/larder-$uid/larder.db-wal");
+        }
+        self::assertSame(['crowded'], \array_merge(...\array_map(static fn(Found $found): array => \array_keys($found->problems), $this->take(new Allowance(1_000, 10, 1_000)))));
     }
 
     /** Seen to fail: lists whose length alone is bounded. */
