@@ -58,9 +58,11 @@ final class Allowance
     public function names(int $what, int $uid, ?string $user, string $directory): ?array
     {
         $names = [];
-        $this->use($what, $uid, $user, $directory, function (int $left) use (&$names, $uid, $user, $directory): int {
-            $names = Files::names($directory, \min(Files::MOST, $left));
-            \count($names ?? []) === $left && $left < Files::MOST && $this->cut($uid, $user, $directory);
+        $this->use($what, $uid, $user, $directory, function (int $left) use (&$names, $what, $uid, $user, $directory): int {
+            $most = \min(Files::MOST, $left);
+            $names = Files::names($directory, $most);
+            // Of a cache's directory that has too many by itself Inspection tells.
+            \count($names ?? []) === $most && ($what === self::SEARCHED || $most < Files::MOST) && $this->cut($uid, $user, $directory);
 
             // An empty directory takes time too.
             return 1 + \count($names ?? []);

@@ -63,8 +63,9 @@ final class Origin
     {
         $name = \basename($path);
         $kind = FileNames::kind($name)[0] ?? '';
-        if ($kind === '' || self::proves($path, $stat)) {
-            return self::proves($path, $stat);
+        $proves = self::proves($path, $stat);
+        if ($proves || $kind === '') {
+            return $proves;
         }
         if (\preg_match(self::CERTAIN, $name) === 1 || Files::isPlain($stat) && $stat['size'] === 0) {
             return true;
@@ -72,8 +73,8 @@ final class Origin
         if (\preg_match(self::BESIDE, $name, $match) === 1) {
             $main = \dirname($path) . '/' . match (true) {
                 $match['main'] !== '' => $match['main'],
-                ($match['queue'] ?? '') !== '' => "{$match['queue']}.db",
-                default => $match['segment'] ?? '',
+                $match['queue'] !== '' => "{$match['queue']}.db",
+                default => $match['segment'],
             };
             $of = Files::stat($main);
 

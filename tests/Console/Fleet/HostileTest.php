@@ -273,6 +273,13 @@ final class HostileTest extends FleetCase
         self::assertGreaterThan(20, \count($annas));
         self::assertCount(1, \array_filter($annas, static fn(Found $found): bool => isset($found->problems['crowded'])));
         self::assertContains(self::BERT, self::uids($all));
+        // A directory of root's that is cut short is told of too.
+        $this->server->put(0, "{$this->server->root}/many", null, 0o755);
+        for ($i = 0; $i < Files::MOST; $i++) {
+            \touch("{$this->server->root}/many/$i");
+        }
+        $found = \array_filter($this->take(new Allowance(), ["{$this->server->root}/many"]), static fn(Found $found): bool => \str_ends_with($found->path, '/many'));
+        self::assertSame([['crowded']], \array_values(\array_map(static fn(Found $found): array => \array_keys($found->problems), $found)));
     }
 
     /** A file system of another device may have the same number. */
