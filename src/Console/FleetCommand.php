@@ -90,7 +90,7 @@ final class FleetCommand extends Command
 
             return match (true) {
                 $input->getOption('remove-orphans') === true => $this->remove(new Orphans($acting, $accounts), $all, $input, $output),
-                $seconds !== null => $this->trim(new Trim($acting, \time()), $acting, $all, (int) $seconds, $input, $output),
+                $seconds !== null => $this->trim(new Trim($acting, $accounts, \time()), $acting, $all, (int) $seconds, $input, $output),
                 default => $this->show($all, $limits, $acting, $input, $output),
             };
         } catch (Failure $failure) {
@@ -106,8 +106,8 @@ final class FleetCommand extends Command
      */
     private function show(array $all, array $limits, ActingUser $acting, InputInterface $input, OutputInterface $output): int
     {
-        $memory = \array_sum(\array_map(static fn(Found $found): int => $found->memory, $all));
-        $disk = \array_sum(\array_map(static fn(Found $found): int => $found->disk, $all));
+        $memory = (int) \min(\PHP_INT_MAX, \array_sum(\array_map(static fn(Found $found): int => $found->memory, $all)));
+        $disk = (int) \min(\PHP_INT_MAX, \array_sum(\array_map(static fn(Found $found): int => $found->disk, $all)));
         $wrong = \array_filter($all, static fn(Found $found): bool => $found->problems !== []);
         [$total, $free] = Quiet::call(fn(): array => \function_exists('disk_total_space') ? [\disk_total_space($this->memory), \disk_free_space($this->memory)] : [false, false]);
         $shared = $total === false || $free === false ? null : [
@@ -171,7 +171,7 @@ final class FleetCommand extends Command
             Text::json($output, ['schema' => self::SCHEMA, 'trimmed' => $trimmed, 'failed' => $failed, 'given_back_bytes' => $given]);
         } else {
             foreach ($failed as ['path' => $path, 'reason' => $reason]) {
-                $output->writeln('<comment>!</comment> ' . self::escaped(\is_string($path) ? $path : $path['value']) . ': ' . OutputFormatter::escape($reason));
+                $output->writeln('<comment>!</comment> ' . self::escaped(\is_string($path) ? $path : $path['value']) . ': ' . self::escaped($reason));
             }
             $output->writeln(\sprintf('%d segments were not used for %s: %s given back', \count($trimmed), Text::seconds($seconds), Text::bytes($given)));
         }
@@ -200,7 +200,7 @@ final class FleetCommand extends Command
             Text::json($output, ['schema' => self::SCHEMA, 'removed' => \count($gone), 'removed_bytes' => $bytes, 'left' => \array_map(Text::key(...), $orphans->left)]);
         } else {
             foreach ($orphans->left as $path) {
-                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays, since it has pages for a web server or something else in it, or nobody may remove it');
+                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays: it has pages for a web server or something else in it, nothing shows that Larder has made it, or its path belongs to others too');
             }
             $output->writeln(\count($gone) . ' of users who do not exist: ' . Text::bytes($bytes) . ' removed');
         }

@@ -212,6 +212,12 @@ final class PrivateDirectory
             && (((int) \fileperms($path) & 0o700) === 0o700 || \chmod($path, 0o700));
     }
 
+    /** Whether a mark's text is Larder's, in whatever release. */
+    public static function isMark(string $text): bool
+    {
+        return \str_starts_with($text, (string) \strstr(self::MARK_TEXT, ',', true));
+    }
+
     private static function mark(string $path): void
     {
         $file = $path . '/' . self::MARK;

@@ -15,15 +15,35 @@ final class Accounts
     /** @var array<int, ?string> */
     private array $names = [];
 
-    public function __construct(string $file = '/etc/passwd')
+    public function __construct(private readonly string $file = '/etc/passwd')
     {
-        foreach (\explode("\n", (string) Quiet::call(static fn(): string|false => \file_get_contents($file))) as $line) {
+        $this->read();
+    }
+
+    /** Forgets who was there: somebody may have come since. */
+    public function read(): void
+    {
+        $this->known = $this->names = [];
+        foreach (\explode("\n", (string) Quiet::call(fn(): string|false => \file_get_contents($this->file))) as $line) {
             $fields = \explode(':', $line);
             // passwd(5): several names may have one id.
-            if (isset($fields[5]) && \ctype_digit($fields[2])) {
-                $this->known[(int) $fields[2]] ??= [$fields[0], \rtrim($fields[5], '/')];
+            $uid = self::id($fields[2] ?? '');
+            if (isset($fields[5]) && $uid !== null) {
+                $this->known[$uid] ??= [$fields[0], \rtrim($fields[5], '/')];
             }
         }
+    }
+
+    /** @return ?int null: it is no user's id, or not as one is written */
+    public static function id(string $digits): ?int
+    {
+        return \preg_match('/^(?:0|[1-9]\d{0,9})$/D', $digits) === 1 && self::isId((int) $digits) ? (int) $digits : null;
+    }
+
+    /** The last number of 32 bits is no id: to system calls it means "unchanged". */
+    public static function isId(int $uid): bool
+    {
+        return $uid >= 0 && $uid < 0xffffffff;
     }
 
     /** @return list<int> those in /etc/passwd; a directory service may know more */

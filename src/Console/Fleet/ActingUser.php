@@ -32,7 +32,7 @@ final class ActingUser
 
     /** Classes that are used as another user, who may not be able to read them: PHP loads them now. */
     private const CLASSES = [
-        Found::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, State::class, Sizes::class,
+        Found::class, Accounts::class, Allowance::class, Way::class, Origin::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, State::class, Sizes::class,
         DirectoryList::class, PrivateDirectory::class, IncidentLog::class, MachineBoot::class, Quiet::class, Failure::class,
     ];
 
@@ -74,6 +74,8 @@ final class ActingUser
      * @param \Closure(): T $work
      *
      * @return T
+     *
+     * @throws Failure this process cannot become that user
      */
     public function as(int $uid, \Closure $work): mixed
     {
@@ -81,7 +83,8 @@ final class ActingUser
             return $work();
         }
         try {
-            \posix_setegid(self::NO_GROUP) && \posix_seteuid($uid) || throw Failure::because('fleet', "this process cannot become the user $uid");
+            // The system call takes 32 bits of the number: others would be another user, or nobody.
+            Accounts::isId($uid) && \posix_setegid(self::NO_GROUP) && \posix_seteuid($uid) || throw Failure::because('fleet', "this process cannot become the user $uid");
 
             return $work();
         } finally {

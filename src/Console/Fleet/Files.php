@@ -15,6 +15,9 @@ final class Files
     /** Names that are read of one directory. */
     public const MOST = 10_000;
 
+    /** Of a number that somebody has written: more than any disk has, and little enough to be added a million times. */
+    private const LARGEST = 1 << 42;
+
     private const TYPE = 0o170000;
     private const PLAIN = 0o100000;
     private const LINK = 0o120000;
@@ -52,18 +55,18 @@ final class Files
     /** @param Stat $stat bytes of the disk or the memory that it takes */
     public static function taken(array $stat): int
     {
-        return 512 * \max(0, $stat['blocks']);
+        return self::bounded(512 * \max(0, $stat['blocks']));
     }
 
     /** @return ?list<string> null: it cannot be read */
-    public static function names(string $directory): ?array
+    public static function names(string $directory, int $most = self::MOST): ?array
     {
         $handle = \opendir($directory);
         if ($handle === false) {
             return null;
         }
         $names = [];
-        while (\count($names) < self::MOST && ($name = \readdir($handle)) !== false) {
+        while (\count($names) < $most && ($name = \readdir($handle)) !== false) {
             $name === '.' || $name === '..' || $names[] = $name;
         }
         \closedir($handle);
@@ -82,6 +85,23 @@ final class Files
     }
 
     /**
+     * The number of bytes that a file says.
+     *
+     * @param Stat $stat of that path
+     */
+    public static function number(string $path, array $stat): int
+    {
+        // One digit more than a number has, to be seen.
+        return \preg_match('/^\d{1,18}(?!\d)/', (string) self::start($path, $stat, 19), $match) === 1 ? self::bounded((int) $match[0]) : 0;
+    }
+
+    /** A size or a count as it can be added to others. */
+    public static function bounded(int|float $number): int
+    {
+        return (int) \max(0, \min(self::LARGEST, $number));
+    }
+
+    /**
      * @param Stat $stat
      *
      * @return ?resource
@@ -94,7 +114,8 @@ final class Files
             return null;
         }
         $opened = \fstat($handle);
-        if ($opened === false || $opened['ino'] !== $stat['ino']) {
+        // It may have followed a link that somebody has put there since the look.
+        if ($opened === false || [$opened['dev'], $opened['ino'], $opened['uid']] !== [$stat['dev'], $stat['ino'], $stat['uid']]) {
             \fclose($handle);
 
             return null;

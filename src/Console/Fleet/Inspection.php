@@ -21,9 +21,6 @@ final class Inspection
     /** Bytes of a write-ahead log that Larder's own never reach, whatever the budget (Sweeper::keepLog()). */
     private const LONG_LOG = 64 << 20;
 
-    /** Bytes of the number in a lock file or in an index of pages. */
-    private const NUMBER = 20;
-
     /** Bytes of a list of the web server's directories. */
     private const LIST = 16_384;
 
@@ -32,18 +29,17 @@ final class Inspection
 
     private const OTHERS = 0o077;
     private const OTHERS_WRITE = 0o022;
-    private const SEGMENT_MODE = 0o400;
 
     private readonly string $boot;
 
     /** @var array<string, Found> by kind and name */
     private array $found = [];
 
-    /** @var list<string> directories of the web server's files that the caches in here name */
+    /** @var array<string, true> directories of the web server's files that the caches in here name */
     public array $trees = [];
 
     /** @param array<string, int> $limits of the server's policy, in bytes */
-    public function __construct(private readonly array $limits)
+    public function __construct(private readonly array $limits, private readonly Allowance $allowance)
     {
         $this->boot = SegmentHeader::boot();
     }
@@ -73,11 +69,11 @@ final class Inspection
         $found = new Found($stat['uid'], $user, $directory, $directory, 'static');
         $file = "$directory/state/index-bytes";
         $index = Files::stat($file);
-        if ($index === null || $index['uid'] !== $stat['uid']) {
+        if ($index === null || $index['uid'] !== $stat['uid'] || !$this->isLeft($stat['uid'], $user, $directory)) {
             return [];
         }
-        $found->disk = (int) Files::start($file, $index, self::NUMBER);
-        $found->usedAt = $index['mtime'];
+        $found->disk = Files::number($file, $index);
+        $found->usedAt = \max(0, $index['mtime']);
 
         return $this->judged([$found]);
     }
@@ -89,16 +85,18 @@ final class Inspection
      */
     private function inside(string $directory, array $stat, ?string $user, bool $mayHavePrefixes): array
     {
-        $names = Files::names($directory);
+        $names = $this->allowance->names(Allowance::NAMES, $stat['uid'], $user, $directory);
         if ($names === null) {
+            if (!$this->isLeft($stat['uid'], $user, $directory)) {
+                return [];
+            }
             $found = new Found($stat['uid'], $user, $directory, $directory, 'unknown');
             $found->problems['unreadable'] = 'the directory cannot be read';
 
             return [$found];
         }
         $this->found = [];
-        $others = $states = [];
-        $inner = [];
+        $states = $inner = [];
         $segments = 0;
         foreach ($names as $name) {
             $path = "$directory/$name";
@@ -111,7 +109,7 @@ final class Inspection
                 continue;
             }
             [$kind, $queue] = FileNames::kind($name) ?? ['', ''];
-            $isSegment = Files::isPlain($of) && ($of['mode'] & 0o7777) === self::SEGMENT_MODE && $of['uid'] === $stat['uid'];
+            $isSegment = SegmentHeader::hasMode($of) && $of['uid'] === $stat['uid'];
             if ($isSegment && ++$segments <= self::SEGMENTS) {
                 $kind = $this->segment($directory, $path, $of, $user, $kind);
             }
@@ -122,7 +120,11 @@ final class Inspection
                 $states[] = [$name, $of, $kind];
                 continue;
             }
-            $found = $this->found["$kind $queue"] ??= new Found($stat['uid'], $user, $directory, $directory, $kind, $queue);
+            $key = "$kind $queue";
+            if (!isset($this->found[$key]) && !$this->isLeft($stat['uid'], $user, $directory)) {
+                continue;
+            }
+            $found = $this->found[$key] ??= new Found($stat['uid'], $user, $directory, $directory, $kind, $queue);
             $this->count($found, $path, $name, $of, $stat['uid']);
         }
         $this->state($states, $directory, $stat['uid'], $user);
@@ -159,33 +161,24 @@ final class Inspection
         }
         if (\str_ends_with($name, '-wal') && $stat['size'] > self::LONG_LOG) {
             $found->problems['wal'] = Text::line($name) . ' has ' . Text::bytes($stat['size']) . ': a process keeps it from being emptied, or an older release left it';
-        } elseif (\str_ends_with($name, '.db') && !$this->isDatabase($path, $stat)) {
+        } elseif (\str_ends_with($name, '.db') && !Origin::isDatabase($found->kind, $path, $stat)) {
             $found->problems['damaged'] = Text::line($name) . ' is no SQLite database of Larder\'s';
         } elseif (\str_ends_with($name, '.damaged')) {
             $found->problems['incident'] = 'a damaged database was moved aside: ' . Text::line($name);
         } elseif ($found->kind === FileNames::FILES && $name === 'lock') {
             $handle = Files::open($path, $stat);
-            $found->disk += $handle === null ? 0 : (int) \array_sum(\array_column(Sizes::all($handle), 0));
+            $found->disk += $handle === null ? 0 : Files::bounded(\array_sum(\array_column(Sizes::all($handle), 0)));
             $handle === null || \fclose($handle);
         } elseif ($found->kind === FileNames::PAGES && \preg_match('/-copies-.*-[0-9a-f]\.lock$/D', $name) === 1) {
-            $found->disk += \max(0, (int) Files::start($path, $stat, self::NUMBER));
+            $found->disk += Files::number($path, $stat);
         } elseif ($found->kind === FileNames::PAGES && \str_ends_with($name, '-trees')) {
             foreach (\explode("\n", (string) Files::start($path, $stat, self::LIST)) as $tree) {
-                $tree !== '' && $tree[0] === '/' && !\str_contains($tree, "\0") && $this->trees[] = $tree;
+                if (!$this->allowance->one(Allowance::NAMES, $owner, $found->user, $path)) {
+                    break;
+                }
+                $tree !== '' && $tree[0] === '/' && !\str_contains($tree, "\0") && $this->trees[$tree] = true;
             }
         }
-    }
-
-    /** @param Stat $stat */
-    private function isDatabase(string $path, array $stat): bool
-    {
-        // sqlite.org/fileformat2.html, section 1.3: magic, size of a page, application_id. Larder's begin with "L".
-        $head = (string) Files::start($path, $stat, 100);
-        /** @var array{page: int, application: int} $numbers */
-        $numbers = \strlen($head) === 100 ? \unpack('npage/@68/Napplication', \substr($head, 16, 2) . \substr($head, 18)) : ['page' => 0, 'application' => 0];
-        $page = $numbers['page'] === 1 ? 65_536 : $numbers['page'];
-
-        return \str_starts_with($head, "SQLite format 3\0") && $head[68] === 'L' && $page >= 512 && $stat['size'] % $page === 0;
     }
 
     /**
@@ -197,8 +190,11 @@ final class Inspection
     {
         $page = (string) Files::start($path, $stat, SegmentHeader::LENGTH);
         $header = SegmentHeader::parse($page);
-        if ($header === null && $kind !== FileNames::SEGMENT && !\str_starts_with($page, 'LRLDSEG1')) {
+        if ($header === null && $kind !== FileNames::SEGMENT && !\str_starts_with($page, SegmentHeader::MAGIC)) {
             return $kind;
+        }
+        if (!$this->isLeft($stat['uid'], $user, $path)) {
+            return FileNames::SEGMENT;
         }
         $found = $this->found["segment $path"] = new Found($stat['uid'], $user, $directory, $path, FileNames::SEGMENT);
         $found->memory = Files::taken($stat);
@@ -217,6 +213,11 @@ final class Inspection
         }
 
         return FileNames::SEGMENT;
+    }
+
+    private function isLeft(int $uid, ?string $user, string $at): bool
+    {
+        return $this->allowance->one(Allowance::THINGS, $uid, $user, $at);
     }
 
     /**

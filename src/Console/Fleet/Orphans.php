@@ -5,20 +5,25 @@ declare(strict_types=1);
 namespace Larder\Console\Fleet;
 
 use Larder\System\DirectoryList;
+use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
 
 /**
- * Removes what users have left who do not exist any more: files with Larder's names, of that user, in directories of that
- * user. It follows no link and removes none, and acts with that user's rights, so that a path which leads elsewhere by now leads
- * nowhere that he could not remove himself.
+ * Removes what users have left who do not exist any more: files that Larder has made (see Origin), of that user, in directories
+ * of that user. It follows no link and removes none. It acts with that user's rights only, and goes only where nobody but he and root
+ * could have led it (see Way): it rather leaves something than removes what is another's.
  *
  * Whoever is killed in the middle leaves directories that are found again: each file in them tells that they are Larder's, and the
  * list of the user's directories goes after those.
+ *
+ * @phpstan-import-type Stat from Files
  */
 final class Orphans
 {
     /** So deep lie files in directories that are Larder's as a whole. */
     private const DEPTH = 3;
+
+    private const OTHERS_WRITE = 0o022;
 
     /** @var list<string> what stays, and why */
     public array $left = [];
@@ -49,58 +54,90 @@ final class Orphans
                 // It has no names of Larder's, but those of pages.
                 $this->left[] = $found->directory;
             } else {
-                $directories["$found->uid $found->directory"] = [$found->directory, $found->uid];
+                $directories["$found->uid $found->directory"] = [$found->directory, $found->uid, $this->hasList($found->directory, $found->uid)];
             }
         }
         // The deepest first; a list of directories after the directories.
-        \usort($directories, static fn(array $a, array $b): int => [self::hasList($a[0]), \substr_count($b[0], '/')] <=> [self::hasList($b[0]), \substr_count($a[0], '/')]);
+        \usort($directories, static fn(array $a, array $b): int => [$a[2], \substr_count($b[0], '/')] <=> [$b[2], \substr_count($a[0], '/')]);
         $bytes = 0;
+        // Somebody may have got the id meanwhile.
+        $this->accounts->read();
         foreach ($directories as [$directory, $uid]) {
-            // Somebody may have got the id meanwhile.
-            $bytes += $this->accounts->name($uid) === null ? Quiet::call(fn(): int => $this->clear($directory, $uid)) : 0;
+            if ($this->accounts->name($uid) !== null) {
+                $this->left[] = $directory;
+                continue;
+            }
+            $bytes += Quiet::call(fn(): int => $this->acting->as($uid, fn(): int => $this->clear($directory, $uid)));
         }
 
         return $bytes;
     }
 
-    private static function hasList(string $directory): bool
+    private function hasList(string $directory, int $uid): bool
     {
-        return Quiet::call(static fn(): bool => \is_file("$directory/" . DirectoryList::FILE));
+        return Quiet::call(fn(): bool => $this->acting->as($uid, static fn(): bool => \is_file("$directory/" . DirectoryList::FILE)));
     }
 
     private function clear(string $directory, int $uid): int
     {
-        $bytes = $this->acting->as($uid, fn(): int => $this->inside($directory, $uid));
-        if (!$this->acting->as($uid, static fn(): bool => \rmdir($directory))) {
-            $above = Files::stat(\dirname($directory));
-            // Where root alone can put something else there.
-            $isRoots = $above !== null && Files::isDirectory($above) && $above['uid'] === 0 && ($above['mode'] & 0o022) === 0;
-            $isRoots && \rmdir($directory) || $this->left[] = $directory;
+        // Whom else the path belongs to, he could lead it to another directory of that id, whose files would go.
+        $isHis = Way::whose($directory) === $uid && (Files::stat($directory)['uid'] ?? null) === $uid;
+        [$plan, $isLarders] = $isHis ? $this->plan($directory, $uid) : [[], false];
+        $bytes = 0;
+        foreach ($plan as [, $path, $stat]) {
+            $bytes += match (true) {
+                Files::isDirectory($stat) => $this->whole($path, $uid, self::DEPTH),
+                \unlink($path) => Files::taken($stat),
+                default => 0,
+            };
         }
+        $isLarders && \rmdir($directory) || $this->left[] = $directory;
 
         return $bytes;
     }
 
-    private function inside(string $directory, int $uid): int
+    /**
+     * What goes, in the order in which it goes: what shows whose the other files are goes after them.
+     *
+     * @return array{list<array{int, string, Stat}>, bool} nothing and false: nothing shows that Larder has made the directory
+     */
+    private function plan(string $directory, int $uid): array
     {
-        $bytes = 0;
-        foreach (Files::names($directory) ?? [] as $name) {
+        $plan = [];
+        $isLarders = false;
+        $names = Files::names($directory) ?? [];
+        foreach ($names as $name) {
             $path = "$directory/$name";
             $stat = Files::stat($path);
-            if ($stat === null || $stat['uid'] !== $uid) {
+            if ($stat === null || $stat['uid'] !== $uid || !Files::isPlain($stat) && !(Files::isDirectory($stat) && FileNames::isWhole($name))) {
                 continue;
             }
-            $isSegment = ($stat['mode'] & 0o7777) === 0o400 && SegmentHeader::parse((string) Files::start($path, $stat, SegmentHeader::LENGTH)) !== null;
-            if (FileNames::kind($name) === null && !$isSegment) {
+            if (Files::isDirectory($stat) && self::isOpen($stat)) {
                 continue;
             }
-            if (Files::isPlain($stat)) {
-                $bytes += \unlink($path) ? Files::taken($stat) : 0;
-            } elseif (Files::isDirectory($stat) && FileNames::isWhole($name)) {
-                $bytes += $this->whole($path, $uid, self::DEPTH);
+            $proves = Origin::proves($path, $stat);
+            $isLarders = $isLarders || $proves;
+            if (Origin::isLarders($path, $stat)) {
+                $plan[] = [$name === PrivateDirectory::MARK ? 2 : (int) $proves, $path, $stat];
             }
         }
-        return $bytes;
+        if (\count($names) >= Files::MOST) {
+            // More may lie there: the next run still has to see whose it is.
+            $plan = \array_values(\array_filter($plan, static fn(array $each): bool => $each[0] === 0));
+        }
+        \usort($plan, static fn(array $a, array $b): int => $a[0] <=> $b[0]);
+
+        return [$isLarders ? $plan : [], $isLarders];
+    }
+
+    /**
+     * Where others can write, they may have put something in.
+     *
+     * @param Stat $stat
+     */
+    private static function isOpen(array $stat): bool
+    {
+        return ($stat['mode'] & self::OTHERS_WRITE) !== 0;
     }
 
     /** A directory in which all is Larder's: plain files and pipes. */
@@ -112,7 +149,7 @@ final class Orphans
             foreach (Files::names($directory) ?? [] as $name) {
                 $path = "$directory/$name";
                 $stat = Files::stat($path);
-                if ($stat === null || $stat['uid'] !== $uid || Files::isLink($stat)) {
+                if ($stat === null || $stat['uid'] !== $uid || Files::isLink($stat) || Files::isDirectory($stat) && self::isOpen($stat)) {
                     continue;
                 }
                 if (!Files::isDirectory($stat)) {

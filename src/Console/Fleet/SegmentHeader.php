@@ -9,12 +9,17 @@ use Larder\System\Quiet;
 
 /**
  * What the first page of a segment's file says: see ext/segment/layout.h. It is read, never mapped, and nobody notices.
+ *
+ * @phpstan-import-type Stat from Files
  */
 final readonly class SegmentHeader
 {
     public const LENGTH = 4096;
 
-    private const MAGIC = 'LRLDSEG1';
+    public const MAGIC = 'LRLDSEG1';
+
+    /** Its owner may read it, through which processes share it; what writes to it has it open from before. */
+    private const MODE = 0o400;
 
     /** The layout of which the counts are known; what comes before the check is alike in all. */
     private const LAYOUT = 7;
@@ -39,6 +44,12 @@ final readonly class SegmentHeader
         public string $activity,
     ) {}
 
+    /** @param Stat $stat */
+    public static function hasMode(array $stat): bool
+    {
+        return Files::isPlain($stat) && ($stat['mode'] & 0o7777) === self::MODE;
+    }
+
     /** Null: it is no segment, or a damaged one. */
     public static function parse(string $page): ?self
     {
@@ -53,7 +64,7 @@ final readonly class SegmentHeader
         $isKnown = $layout === self::LAYOUT && $length > self::CHECK + self::HITS && $length <= self::LENGTH;
         [$hits, $misses, $ended] = $isKnown ? [...self::numbers('P', $page, $length - self::HITS), ...self::numbers('P2', $page, $length - self::MISSES)] : [null, null, null];
 
-        return new self(\max(0, $bytes), \strrev(\substr($page, self::BOOT, 8)), \rtrim(\substr($page, self::BUILD, self::BYTES - self::BUILD), "\0"), $hits, $misses, $isKnown ? "$hits $misses $ended" : \md5($page));
+        return new self(Files::bounded($bytes), \strrev(\substr($page, self::BOOT, 8)), \rtrim(\substr($page, self::BUILD, self::BYTES - self::BUILD), "\0"), $hits === null ? null : Files::bounded($hits), $misses === null ? null : Files::bounded($misses), $isKnown ? "$hits $misses $ended" : \md5($page));
     }
 
     /** This start of the machine, as a header names it; '': unknown. */

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console\Fleet;
 
 use Larder\Config\Directory;
+use Larder\Console\Support\Text;
 use Larder\System\DirectoryList;
 use Larder\System\Ownership;
 use Larder\System\Quiet;
@@ -23,10 +24,21 @@ final class Survey
     /** Directories that take long and have no cache. */
     private const PASSED = ['node_modules', '.git', 'vendor', 'proc', 'sys', 'dev'];
 
+    private const OTHERS_WRITE = 0o022;
+
+    /** As FileLock makes it. */
+    private const LIST_MODE = 0o600;
+
+    /** Characters of an exception's message. */
+    private const MESSAGE = 200;
+
     private readonly Inspection $inspection;
 
     /** @var array<string, true> directories that were looked into, by device and inode */
     private array $seen = [];
+
+    /** @var array<int, true> users whose own directories were looked at */
+    private array $asked = [];
 
     /** @var array<string, Found> by kind, name and path: a directory may be noted, and lie in another */
     private array $found = [];
@@ -42,8 +54,9 @@ final class Survey
         array $limits,
         public readonly string $memory = '/dev/shm',
         private readonly array $shared = ['/var/tmp', '/tmp'],
+        private readonly Allowance $allowance = new Allowance(),
     ) {
-        $this->inspection = new Inspection($limits);
+        $this->inspection = new Inspection($limits, $allowance);
     }
 
     /**
@@ -53,26 +66,56 @@ final class Survey
      */
     public function take(array $within): array
     {
-        $this->seen = $this->found = [];
+        $this->seen = $this->asked = $this->found = [];
         Quiet::call(function () use ($within): void {
             foreach ($this->acting->isRoot ? $this->accounts->ids() : [Ownership::user()] as $uid) {
-                $this->own($uid);
+                $this->attempt($this->accounts->home($uid), $uid, fn() => $this->own($uid));
             }
             foreach ([...Directory::places($this->shared), "$this->memory/larder-%u"] as $place) {
-                // Users who are gone, or whom only a directory service knows.
-                $form = '~^' . \str_replace('%u', '(\d{1,10})', \preg_quote($place, '~')) . '$~D';
-                foreach (\str_contains($place, '%u') ? \glob(\str_replace('%u', '*', $place)) ?: [] : [] as $path) {
-                    \preg_match($form, $path, $match) === 1 && $this->own((int) $match[1]);
+                foreach ($this->strangers($place) as $uid) {
+                    $this->attempt(\str_replace('%u', (string) $uid, $place), $uid, fn() => $this->own($uid));
                 }
             }
             foreach ($within as $path) {
                 $this->search(\rtrim($path, '/'), 0, 0);
             }
         });
+        foreach ($this->allowance->cut as [$uid, $user, $at]) {
+            $found = $this->found["unknown  $at"] ??= new Found($uid, $user, $at, $at, 'unknown');
+            $found->problems['crowded'] = ($user === null ? 'users who are gone have' : 'its user has') . ' too many names or caches for one look, of which the rest was left out, here and elsewhere';
+        }
         $found = \array_values($this->found);
         \usort($found, static fn(Found $a, Found $b): int => [$b->bytes(), $a->path, $a->kind] <=> [$a->bytes(), $b->path, $b->kind]);
 
         return $found;
+    }
+
+    /**
+     * Users who are gone, or whom only a directory service knows: by the directories that are named after them, and theirs.
+     *
+     * @return iterable<int>
+     */
+    private function strangers(string $place): iterable
+    {
+        $parts = \explode('/', $place);
+        foreach ($parts as $i => $part) {
+            if (\str_contains($part, '%u')) {
+                $above = \implode('/', \array_slice($parts, 0, $i));
+                $form = '~^' . \str_replace('%u', '(\d{1,10})', \preg_quote($part, '~')) . '$~D';
+                // Anybody may make names there without end: none is kept.
+                $handle = \opendir($above === '' ? '/' : $above);
+                while ($handle !== false && ($name = \readdir($handle)) !== false) {
+                    $uid = \preg_match($form, $name, $match) === 1 ? Accounts::id($match[1]) : null;
+                    $path = "$above/$name";
+                    if ($uid !== null && !isset($this->asked[$uid]) && (Files::stat($path)['uid'] ?? null) === $uid && $this->allowance->one(Allowance::THINGS, $uid, $this->accounts->name($uid), $path)) {
+                        yield $uid;
+                    }
+                }
+                $handle === false || \closedir($handle);
+
+                return;
+            }
+        }
     }
 
     /** What a user has where Larder puts it by itself, and what he has noted there. */
@@ -81,29 +124,65 @@ final class Survey
         if (!$this->acting->isFor($uid)) {
             return;
         }
+        $this->asked[$uid] = true;
         $noted = [];
         $home = $this->accounts->home($uid);
         foreach ([...($home === '' ? [] : [Directory::inHome($home)]), ...Directory::places($this->shared)] as $place) {
             $place = \str_replace('%u', (string) $uid, $place);
-            $this->look($place, $uid);
-            \array_push($noted, ...$this->acting->as($uid, static function () use ($place): array {
-                $file = "$place/" . DirectoryList::FILE;
-                $stat = Files::stat($file);
-
-                return $stat === null ? [] : DirectoryList::parse((string) Files::start($file, $stat, DirectoryList::LONGEST));
-            }));
+            $this->look($place, $uid, true);
+            \array_push($noted, ...$this->noted($place, $uid));
         }
-        $this->look("$this->memory/larder-$uid", $uid);
+        $this->look("$this->memory/larder-$uid", $uid, true);
         foreach (\array_unique($noted) as $path) {
-            // What root has noted it may have made for somebody else.
-            $this->look($path, $uid);
+            if (!$this->allowance->one(Allowance::NAMES, $uid, $this->accounts->name($uid), $path)) {
+                return;
+            }
+            $this->look($path, $uid, false);
         }
     }
 
-    /** @param int $uid who says that this is his */
-    private function look(string $path, int $uid): void
+    /**
+     * The paths in a user's list, if nobody but he can have written it.
+     *
+     * @return list<string>
+     */
+    private function noted(string $place, int $uid): array
     {
-        $stat = $this->acting->as($uid, static fn(): ?array => Files::stat($path));
+        $isBelieved = true;
+        $as = $this->viewer($place, $uid);
+        $paths = $as === null ? [] : $this->acting->as($as, static function () use ($place, $uid, &$isBelieved): array {
+            $file = "$place/" . DirectoryList::FILE;
+            [$directory, $stat] = [Files::stat($place), Files::stat($file)];
+            if ($directory === null || $stat === null) {
+                return [];
+            }
+            $isBelieved = Files::isDirectory($directory) && $directory['uid'] === $uid && ($directory['mode'] & self::OTHERS_WRITE) === 0
+                && Files::isPlain($stat) && $stat['uid'] === $uid && ($stat['mode'] & 0o7777) === self::LIST_MODE;
+
+            return $isBelieved ? DirectoryList::parse((string) Files::start($file, $stat, DirectoryList::LONGEST)) : [];
+        });
+        if (!$isBelieved && $this->accounts->name($uid) !== null) {
+            $this->odd($place, $uid, $uid, 'list', 'its list ' . DirectoryList::FILE . ' is not believed, since others may have written it: let its user own both, type chmod 700 for the directory and chmod 600 for the list');
+        }
+
+        return $paths;
+    }
+
+    /** @return ?int as whom to look at what a user says is his; null: his path may lead root anywhere */
+    private function viewer(string $path, int $uid): ?int
+    {
+        // Root's rights lead where others cannot go, so whoever can change root's path is asked.
+        return $uid === 0 && $this->acting->isRoot ? Way::whose($path) : $uid;
+    }
+
+    /**
+     * @param int  $uid   who says that this is his
+     * @param bool $isHis whether it has to be: what root has noted it may have made for somebody else
+     */
+    private function look(string $path, int $uid, bool $isHis): void
+    {
+        $as = $this->viewer($path, $uid);
+        $stat = $as === null ? null : $this->acting->as($as, static fn(): ?array => Files::stat($path));
         if ($stat === null) {
             return;
         }
@@ -113,10 +192,10 @@ final class Survey
         }
         if (!Files::isDirectory($stat)) {
             $this->odd($path, $uid, $stat['uid'], 'link', Files::isLink($stat) ? 'it is a symbolic link' : 'it is no directory');
-        } elseif ($stat['uid'] !== $uid && $uid !== 0) {
+        } elseif ($stat['uid'] !== $uid && ($isHis || $uid !== 0)) {
             $this->odd($path, $uid, $stat['uid'], 'owner', 'it belongs to ' . ($this->accounts->name($stat['uid']) ?? "the user id {$stat['uid']}") . ', so its user cannot use it');
         } else {
-            $this->inspect($path, $stat, $stat['uid']);
+            $this->inspect($path, $stat, $as === 0 ? $stat['uid'] : $as);
         }
     }
 
@@ -132,8 +211,14 @@ final class Survey
         }
         $this->seen[$key] = true;
         $user = $this->accounts->name($stat['uid']);
+        $this->attempt($path, $stat['uid'], fn() => $this->inspectAs($path, $stat, $user, $as));
+    }
+
+    /** @param Stat $stat */
+    private function inspectAs(string $path, array $stat, ?string $user, int $as): void
+    {
         $this->add($this->acting->as($as, fn(): array => $this->inspection->of($path, $stat, $user)));
-        foreach (\array_unique($this->inspection->trees) as $tree) {
+        foreach (\array_keys($this->inspection->trees) as $tree) {
             $of = $this->acting->as($as, static fn(): ?array => Files::stat($tree));
             $key = $of === null ? '' : "{$of['dev']} {$of['ino']}";
             if ($of !== null && Files::isDirectory($of) && $of['uid'] === $stat['uid'] && !isset($this->seen[$key])) {
@@ -151,12 +236,18 @@ final class Survey
      */
     private function search(string $path, int $as, int $depth): void
     {
+        $this->attempt($path === '' ? '/' : $path, $as, fn() => $this->searchAs($path, $as, $depth));
+    }
+
+    private function searchAs(string $path, int $as, int $depth): void
+    {
         $stat = $this->acting->as($as, static fn(): ?array => Files::stat($path === '' ? '/' : $path));
         if ($stat === null || !Files::isDirectory($stat)) {
             return;
         }
         $as = $as === 0 ? $stat['uid'] : $as;
-        $names = $this->acting->as($as, static fn(): ?array => Files::names($path === '' ? '/' : $path));
+        $user = $this->accounts->name($as);
+        $names = $this->acting->as($as, fn(): ?array => $this->allowance->names(Allowance::SEARCHED, $as, $user, $path === '' ? '/' : $path));
         foreach ($names ?? [] as $name) {
             if (FileNames::tells($name)) {
                 $stat['uid'] === $as || $as === 0 ? $this->inspect($path, $stat, $as) : $this->odd($path, $as, $stat['uid'], 'owner', 'it belongs to another user than the directory above');
@@ -169,8 +260,26 @@ final class Survey
         }
     }
 
+    /**
+     * What goes wrong with one user's hides nothing of the others'.
+     *
+     * @param \Closure(): mixed $work
+     */
+    private function attempt(string $path, int $uid, \Closure $work): void
+    {
+        try {
+            $work();
+        } catch (\Throwable $thrown) {
+            $this->odd($path, $uid, $uid, 'failed', 'the look at it failed: ' . Text::line($thrown->getMessage(), self::MESSAGE));
+        }
+    }
+
+    /** @param int $uid who has brought root there */
     private function odd(string $path, int $uid, int $owner, string $code, string $text): void
     {
+        if (!$this->allowance->one(Allowance::THINGS, $uid, $this->accounts->name($uid), $path)) {
+            return;
+        }
         $found = new Found($owner, $this->accounts->name($owner), $path, $path, 'unknown');
         $found->problems = [$code => $text];
         $this->add([$found]);

@@ -20,10 +20,18 @@ final class Trim
 {
     public const FILE = 'fleet.json';
 
-    /** Seconds for one segment, whose user may hold up whoever opens it. */
-    private const PATIENCE = 10.0;
+    /** Seconds that a process of the user's waits for the locks of a segment that nobody uses. */
+    private const LOCK = 0.2;
 
-    public function __construct(private readonly ActingUser $acting, private readonly int $now) {}
+    /** Seconds for one segment, whose user may hold up whoever opens it; and bytes of it for another second. */
+    private const PATIENCE = 3.0;
+    private const BYTES = 1 << 30;
+
+    /** @var array<int, true> users who have held one up: no second one of theirs is tried */
+    private array $slow = [];
+
+    /** @param float $patience seconds for all segments that are held up */
+    public function __construct(private readonly ActingUser $acting, private readonly Accounts $accounts, private readonly int $now, private float $patience = 60.0) {}
 
     /**
      * Notes how often each segment was used, and finds those that were not used for so long.
@@ -80,7 +88,25 @@ final class Trim
             return self::open($found->path);
         }
 
-        return \function_exists('pcntl_fork') ? $this->inAChild($found) : 'PHP\'s extension pcntl is missing: load it on the command line';
+        if (!\function_exists('pcntl_fork')) {
+            return 'PHP\'s extension pcntl is missing: load it on the command line';
+        }
+        // One user may own thousands of ids that nobody has.
+        $who = $this->accounts->name($found->uid) === null ? -1 : $found->uid;
+        if (isset($this->slow[$who])) {
+            return 'left: its user has held up another one';
+        }
+        if ($this->patience <= 0.0) {
+            return 'left: segments of other users have held this up for too long';
+        }
+        $start = \hrtime(true);
+        $reason = $this->inAChild($found);
+        if ($reason !== null) {
+            $this->slow[$who] = true;
+            $this->patience -= (\hrtime(true) - $start) / 1e9;
+        }
+
+        return $reason;
     }
 
     private static function open(string $path): ?string
@@ -104,26 +130,59 @@ final class Trim
         $group = $entry === false ? $this->acting->group() : $entry['gid'];
         $child = \pcntl_fork();
         if ($child === 0) {
-            $isGone = \posix_setsid() > 0 && \posix_initgroups($entry === false ? 'nobody' : $entry['name'], $group) && \posix_setgid($group) && \posix_setuid($found->uid) && \posix_getuid() === $found->uid;
-            foreach (['STDIN', 'STDOUT', 'STDERR'] as $stream) {
-                \defined($stream) && \is_resource(\constant($stream)) && \fclose(\constant($stream));
+            $signal = \SIGKILL;
+            try {
+                $isGone = \posix_setsid() > 0 && \posix_initgroups($entry === false ? 'nobody' : $entry['name'], $group) && \posix_setgid($group) && \posix_setuid($found->uid) && \posix_getuid() === $found->uid;
+                foreach (['STDIN', 'STDOUT', 'STDERR'] as $stream) {
+                    \defined($stream) && \is_resource(\constant($stream)) && \fclose(\constant($stream));
+                }
+                if ($isGone && !self::isFree($found->path)) {
+                    $signal = \SIGUSR2;
+                } elseif ($isGone && self::open($found->path) === null) {
+                    $signal = \SIGUSR1;
+                }
+            } finally {
+                // No destructor of this process's runs in the other user's name, and nothing that comes after this.
+                \posix_kill(\posix_getpid(), $signal);
+                exit(1);
             }
-            $isDone = $isGone && self::open($found->path) === null;
-            // No destructor of this process's runs in the other user's name.
-            \posix_kill(\posix_getpid(), $isDone ? \SIGUSR1 : \SIGKILL);
-            exit(1);
         }
         $status = 0;
-        for ($end = \hrtime(true) + (int) (self::PATIENCE * 1e9); \pcntl_waitpid($child, $status, \WNOHANG) === 0;) {
+        $seconds = self::PATIENCE + \intdiv($found->memory, self::BYTES);
+        for ($end = \hrtime(true) + (int) ($seconds * 1e9); \pcntl_waitpid($child, $status, \WNOHANG) === 0;) {
             if (\hrtime(true) > $end) {
                 \posix_kill($child, \SIGKILL);
                 \pcntl_waitpid($child, $status);
 
-                return 'it did not answer for ' . (int) self::PATIENCE . ' seconds';
+                return "it did not answer for $seconds seconds";
             }
             \usleep(2_000);
         }
 
-        return \is_int($status) && \pcntl_wifsignaled($status) && \pcntl_wtermsig($status) === \SIGUSR1 ? null : 'a process of its user could not open it';
+        return match (\is_int($status) && \pcntl_wifsignaled($status) ? \pcntl_wtermsig($status) : 0) {
+            \SIGUSR1 => null,
+            \SIGUSR2 => 'a process of its user holds its lock',
+            default => 'a process of its user could not open it',
+        };
+    }
+
+    /** Whether the locks can be had that opening a segment needs: opening it waits for them much longer. */
+    private static function isFree(string $path): bool
+    {
+        return Quiet::call(static function () use ($path): bool {
+            $end = \hrtime(true) + (int) (self::LOCK * 1e9);
+            foreach (["$path.lock" => \LOCK_EX, $path => \LOCK_SH] as $file => $how) {
+                $stat = Files::stat($file);
+                $handle = $stat === null ? null : Files::open($file, $stat);
+                while ($handle !== null && !\flock($handle, $how | \LOCK_NB)) {
+                    if (\hrtime(true) > $end) {
+                        return false;
+                    }
+                    \usleep(2_000);
+                }
+            }
+
+            return true;
+        });
     }
 }

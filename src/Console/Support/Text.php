@@ -14,6 +14,9 @@ final class Text
     /** Levels of a value in JSON: the document around it is one more, and JSON's parsers often refuse more than 512. */
     private const DEPTH = 511;
 
+    /** Characters that control a terminal, turn the writing round or are not seen (Unicode: Cc, Bidi_Control, soft hyphen, marks without width). */
+    private const HIDDEN = '[\x00-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{180e}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{fff9}-\x{fffb}]';
+
     public static function bytes(int $bytes): string
     {
         $size = (float) $bytes;
@@ -52,7 +55,7 @@ final class Text
     public static function line(string $text, int $width = 60): string
     {
         $text = \preg_replace_callback(
-            '/[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]/u',
+            '/' . self::HIDDEN . '/u',
             static fn(array $match): string => '\x' . \implode('\x', \str_split(\bin2hex($match[0]), 2)),
             \preg_match('//u', $text) === 1 ? $text : \addcslashes($text, "\x80..\xff"),
         ) ?? '';
@@ -71,11 +74,21 @@ final class Text
         return true;
     }
 
-    /** @param array<array-key, mixed> $document */
+    /**
+     * Writes a document. What would reach a terminal as more than text is written as \u and four digits, which means the same.
+     *
+     * @param array<array-key, mixed> $document
+     */
     public static function json(OutputInterface $output, array $document, bool $pretty = true): void
     {
         $flags = \JSON_UNESCAPED_SLASHES | \JSON_UNESCAPED_UNICODE | \JSON_PRESERVE_ZERO_FRACTION | \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PARTIAL_OUTPUT_ON_ERROR;
-        $output->writeln((string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags), OutputInterface::OUTPUT_RAW);
+        $json = (string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags);
+        // All of these lie in strings, but for the line's ends of a pretty document.
+        $output->writeln((string) \preg_replace_callback(
+            '/(?!\n)' . self::HIDDEN . '/u',
+            static fn(array $match): string => \sprintf('\u%04x', \mb_ord($match[0], 'UTF-8')),
+            $json,
+        ), OutputInterface::OUTPUT_RAW);
     }
 
     /**

@@ -262,11 +262,11 @@ final class FleetTest extends FleetCase
         self::assertSame("old|NULL\n", Child::php(\sprintf($code, 'file_put_contents($f, "another")'))->output);
     }
 
-    /** Seen to fail: output without Text::line(). */
+    /** Seen to fail: output without Text::line(); JSON as json_encode() writes it. */
     public function testNamesReachTheTerminalAsTextOnly(): void
     {
         $home = $this->server->user(self::ANNA, 'anna');
-        $name = "a\nb\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae<error>x</error>";
+        $name = "a\nb\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae\u{61c}\u{feff}\u{ad}\x7fé<error>x</error>";
         foreach ([$name, "$name\xff"] as $each) {
             $this->server->as(self::ANNA, 'Larder\Cache::open(["disk" => new Larder\Config\Dsn("file", ' . \var_export("$home/$each", true) . '), "near" => "none"])->set("k", "v");');
         }
@@ -276,7 +276,10 @@ final class FleetTest extends FleetCase
         self::assertStringContainsString('a\x0ab\x1b]0;owned\x07', $text->output);
         self::assertStringContainsString('<error>x</error>', $text->output);
         self::assertSame(0, \preg_match('/[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae/', $text->output));
-        self::assertStringContainsString('a\x0ab\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae<error>', $text->output);
+        self::assertStringContainsString('a\x0ab\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae\xd8\x9c\xef\xbb\xbf\xc2\xad\x7fé<error>', $text->output);
+        $json = $this->server->fleet('--json');
+        self::assertSame(0, \preg_match('/[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xe2\x80\xae|\xd8\x9c|\xef\xbb\xbf/', $text->output . $json->output));
+        self::assertStringContainsString('\u009b31m\u202e\u061c\ufeff\u00ad\u007fé<error>', $json->output);
         self::assertSame(["files home/anna/$name", "files home/anna/$name\xff"], \array_keys($this->server->caches()));
     }
 

@@ -4,17 +4,26 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Console\Fleet;
 
+use Larder\Console\Fleet\Accounts;
+use Larder\Console\Fleet\ActingUser;
+use Larder\Console\Fleet\FileNames;
+use Larder\Console\Fleet\Found;
+use Larder\Console\Fleet\Origin;
 use Larder\Console\Fleet\Orphans;
+use Larder\Console\Fleet\Way;
 use Larder\Console\FleetCommand;
 use Larder\System\ServerPolicy;
 use Larder\Tests\Support\Process;
 use PHPUnit\Framework\Attributes\CoversClass;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\TestWith;
 use Symfony\Component\Console\Application;
 use Symfony\Component\Console\Tester\CommandTester;
 
 /** What users have left who are gone: all of it goes that Larder has made, and nothing else. */
 #[CoversClass(Orphans::class)]
+#[CoversClass(Origin::class)]
+#[CoversClass(Way::class)]
 final class OrphansTest extends FleetCase
 {
     /** Seen to fail: without a kind in FileNames; without the directories that are Larder's as a whole; a list that goes first. */
@@ -34,15 +43,23 @@ final class OrphansTest extends FleetCase
             \$queue->push('m');
             \$queue->push('m', key: 'k');
             Larder\\Counter::open('sqlite://$home/c')->add();
+            (new Larder\\Queue\\Waiters('$home/c/queue-mail.waiters'))->register();
+            Larder\\Lock\\Locks::open('sqlite://$home/c')->acquire('l', 0.5);
+            Larder\\RateLimiter::open('sqlite://$home/c')->fixedWindow('k', 1, 1.0);
+            \$sessions = Larder\\Session\\SessionHandler::over('sqlite://$home/d');
+            \$sessions->open('', 's');
+            \$sessions->write(\$sessions->create_sid(), 'data');
+            \$sessions->close();
+            Larder\\Queue\\Queue::open('sqlite://$home/e', 'pushed')->push('m');
             PHP);
         $bert = $this->server->site(self::BERT, 'bert');
-        self::assertCount(8, $this->server->caches());
+        self::assertCount(13, $this->server->caches());
         $this->server->deleteUsers();
         \file_put_contents("{$this->server->root}/passwd", "bert:x:200002:1::{$this->server->root}/home/bert:/bin/sh\n", \FILE_APPEND);
         $child = $this->server->fleet('--remove-orphans --yes');
 
         self::assertSame(0, $child->status, $child->output . $child->errors);
-        self::assertStringContainsString('6 of users who do not exist: ', $child->output);
+        self::assertStringContainsString('11 of users who do not exist: ', $child->output);
         self::assertSame([], \array_diff(\scandir($home) ?: [], ['.', '..']));
         self::assertFileDoesNotExist("{$this->server->root}/state/" . self::ANNA);
         self::assertFileExists("$bert/larder.db");
@@ -83,6 +100,152 @@ final class OrphansTest extends FleetCase
         self::assertSame($etc, \scandir('/etc'));
         self::assertStringContainsString("! $state: the directory stays", $child->output);
         self::assertFileDoesNotExist("{$this->server->root}/shm/larder-" . self::ANNA);
+    }
+
+    /**
+     * A living user leads the path to a directory of root's while root reads the question: rmdir() as root, through his link.
+     */
+    // Seen to fail: a look at the directory above alone; rmdir() as root.
+    public function testALinkThatIsPutThereLaterLeadsNowhere(): void
+    {
+        $root = $this->server->root;
+        $home = $this->server->user(self::BERT, 'bert');
+        foreach (["$root/sys", "$root/sys/run", "$root/sys/run/sshd"] as $path) {
+            $this->server->put(0, $path, null, 0o755);
+        }
+        \chmod($home, 0o711);
+        foreach (["$home/real", "$home/real/run"] as $path) {
+            $this->server->put(self::BERT, $path, null, 0o777);
+        }
+        $this->server->put(self::ANNA, "$home/real/run/sshd", null, 0o700);
+        $this->server->put(self::ANNA, "$home/real/run/sshd/larder.db", $this->server->database(0x4C617264));
+        \symlink('real', "$home/x");
+        $path = "$home/x/run/sshd";
+        $found = new Found(self::ANNA, null, $path, $path, FileNames::SQLITE);
+        $orphans = new Orphans(new ActingUser(), new Accounts("$root/passwd"));
+        \unlink("$home/x");
+        \symlink("$root/sys", "$home/x");
+        self::assertSame(0, $orphans->remove([$found]));
+        self::assertSame([$path], $orphans->left);
+        self::assertDirectoryExists("$root/sys/run/sshd");
+        self::assertFileExists("$home/real/run/sshd/larder.db");
+    }
+
+    /** @return iterable<string, array{\Closure(string): mixed, bool}> what is done to the directory's path, and whether all goes */
+    public static function ways(): iterable
+    {
+        yield 'a path of root\'s and of his' => [static fn(): bool => true, true];
+        yield 'a sticky directory on the way' => [static fn(string $home): bool => \chown($home, 0) && \chmod($home, 0o1777), true];
+        yield 'another user\'s directory on the way' => [static fn(string $home): bool => \chown($home, self::BERT) && \chmod($home, 0o711), false];
+        yield 'one that his group writes' => [static fn(string $home): bool => \chmod($home, 0o770), false];
+        yield 'one that all write' => [static fn(string $home): bool => \chmod($home, 0o707), false];
+        yield 'another user\'s sticky one' => [static fn(string $home): bool => \chown($home, self::BERT) && \chmod($home, 0o1777), false];
+        yield 'a directory that all write' => [static fn(string $home): bool => \chmod("$home/cache", 0o777), false];
+        yield 'a sticky directory that all write' => [static fn(string $home): bool => \chmod("$home/cache", 0o1777), false];
+        yield 'a link of his on the way' => [static fn(string $home): bool => \rename($home, "$home-kept") && \symlink("$home-kept", $home) && \lchown($home, self::ANNA), false];
+        yield 'another user\'s directory' => [static fn(string $home): bool => \chown("$home/cache", self::BERT) && \chmod("$home/cache", 0o755), false];
+    }
+
+    /** @param \Closure(string): mixed $change */
+    #[DataProvider('ways')]
+    // Seen to fail: each without its condition in Way.
+    public function testRemovesOnlyWhereNobodyElseCanLeadIt(\Closure $change, bool $goes): void
+    {
+        $home = $this->server->user(self::ANNA, 'anna');
+        $this->server->deleteUsers();
+        $this->server->put(self::ANNA, "$home/cache", null, 0o700);
+        $this->server->put(self::ANNA, "$home/cache/larder.db", $this->server->database(0x4C617264));
+        $change($home);
+        $orphans = new Orphans(new ActingUser(), new Accounts("{$this->server->root}/passwd"));
+        $orphans->remove([new Found(self::ANNA, null, "$home/cache", "$home/cache", FileNames::SQLITE)]);
+        \clearstatcache();
+
+        self::assertSame([$goes, $goes], [!\file_exists("$home/cache"), $orphans->left === []]);
+        self::assertSame(!$goes, \file_exists("$home/cache/larder.db"));
+    }
+
+    /** Root removes nothing with his own rights: a directory stays that only he may remove. */
+    // Seen to fail: rmdir() as root.
+    public function testWhatItsUserCouldNotRemoveStays(): void
+    {
+        $path = "{$this->server->root}/cache";
+        $this->server->put(self::ANNA, $path, null, 0o700);
+        $this->server->put(self::ANNA, "$path/larder.db", $this->server->database(0x4C617264));
+        $orphans = new Orphans(new ActingUser(), new Accounts("{$this->server->root}/passwd"));
+        self::assertSame(8_192, $orphans->remove([new Found(self::ANNA, null, $path, $path, FileNames::SQLITE)]));
+        self::assertSame([$path], $orphans->left);
+        self::assertSame([], \array_diff(\scandir($path) ?: [], ['.', '..']));
+    }
+
+    /** Names that any program may choose say nothing: nor does a directory whose user has noted it. */
+    // Seen to fail: a look at names alone.
+    public function testADirectoryThatNothingShowsToBeLardersStays(): void
+    {
+        $home = $this->server->user(self::ANNA, 'anna');
+        $this->server->put(self::ANNA, "$home/old", null, 0o700);
+        foreach (['sessions.db', 'lock', 'segment', 'locks.db', 'queue-mail.db', 'queue-mail.log', 'said', 'larder.lock', 'notes.txt', 'caches.txt', 'larder-directory.txt'] as $name) {
+            $this->server->put(self::ANNA, "$home/old/$name", "another program\n", $name === 'segment' ? 0o400 : 0o600);
+        }
+        $this->server->put(self::ANNA, "$home/old/counters.db", $this->server->database(7));
+        $this->server->put(self::BERT, "$home/old/limits.db", $this->server->database(0x4C72644D));
+        $this->server->put(self::ANNA, "$home/old/v.0123456789abcdef", null, 0o700);
+        $this->server->put(self::ANNA, "$home/old/v.0123456789abcdef/f", 'f');
+        $this->server->put(self::ANNA, "{$this->server->root}/tmp/larder-" . self::ANNA, null, 0o700);
+        $this->server->put(self::ANNA, "{$this->server->root}/tmp/larder-" . self::ANNA . '/caches.txt', "$home/old\n");
+        $this->server->deleteUsers();
+        $before = \scandir("$home/old");
+        $child = $this->server->fleet('--remove-orphans --yes');
+
+        self::assertSame(1, $child->status, $child->output . $child->errors);
+        self::assertStringContainsString("! $home/old: the directory stays", $child->output);
+        self::assertSame($before, \scandir("$home/old"));
+        self::assertFileExists("$home/old/v.0123456789abcdef/f");
+    }
+
+    /** Seen to fail: each without its line in Origin. */
+    public function testWhatMayBeAnotherProgramsStaysInADirectoryOfLarders(): void
+    {
+        $state = $this->server->site(self::ANNA, 'anna');
+        $foreign = [
+            'sessions.db' => $this->server->database(7), 'sessions.db-wal' => 'w', 'sessions.db.bak' => $this->server->database(7), 'locks.db' => 'text',
+            'counters.db' => $this->server->database(0x4C617264), 'lock' => 'pid 7', 'segment' => 'dxf', 'segment.lock' => 'x', 'queue-mail.log' => 'Nov 1',
+            'limits.db-journal' => 'j', 'key' => 'mode 0400', 'queue-a.waiters' => null, 'v.0123456789abcdef' => null,
+        ];
+        $own = [
+            'queue-b.db' => $this->server->database(0x4C726451), 'queue-b.db-wal' => 'w', 'queue-b.log' => 'l', 'queue-b.waiters' => null, 'segment-0123abcd' => Server::segment(1, 1),
+            'segment-0123abcd.lock' => 'made here', 'said' => 'x', 'limits.db' => '', 'larder.db.damaged' => 'x', 'v.0123456789abcdee' => null, 'any' => Server::segment(1, 1),
+        ];
+        foreach ($foreign + $own as $name => $content) {
+            $this->server->put(self::ANNA, "$state/$name", $content, match (true) {
+                $name === 'v.0123456789abcdef' => 0o777,
+                $content === null => 0o700,
+                \in_array($name, ['key', 'any', 'segment', 'segment-0123abcd'], true) => 0o400,
+                default => 0o600,
+            });
+        }
+        $this->server->deleteUsers();
+        $child = $this->server->fleet("--remove-orphans --yes --in={$this->server->root}/home");
+        $left = \array_values(\array_diff(\scandir($state) ?: [], ['.', '..']));
+        $names = \array_keys($foreign);
+        \sort($names);
+
+        self::assertSame([1, $names], [$child->status, $left], $child->output . $child->errors);
+    }
+
+    /** Seen to fail: an answer from before the question. */
+    public function testAUserWhoHasComeMeanwhileKeepsAll(): void
+    {
+        $state = $this->server->site(self::ANNA, 'anna');
+        $passwd = (string) \file_get_contents("{$this->server->root}/passwd");
+        $this->server->deleteUsers();
+        $accounts = new Accounts("{$this->server->root}/passwd");
+        $orphans = new Orphans(new ActingUser(), $accounts);
+        $gone = $orphans->among([new Found(self::ANNA, $accounts->name(self::ANNA), $state, $state, FileNames::SQLITE)]);
+        self::assertCount(1, $gone);
+        \file_put_contents("{$this->server->root}/passwd", $passwd);
+
+        self::assertSame([0, [$state]], [$orphans->remove($gone), $orphans->left]);
+        self::assertFileExists("$state/larder.db");
     }
 
     /** Seen to fail: without a look at isInteractive(). */

@@ -115,17 +115,12 @@ final class Server
     public function site(int $uid, string $name): string
     {
         static $database = null;
-        if ($database === null) {
-            $file = "$this->root/template.db";
-            $pdo = new \PDO("sqlite:$file");
-            $pdo->exec('PRAGMA application_id=' . 0x4C617264 . '; CREATE TABLE e (k BLOB)');
-            $pdo = null;
-            $database = (string) \file_get_contents($file);
-        }
+        $database ??= $this->database(0x4C617264);
         $state = $this->user($uid, $name);
         foreach (['.local', 'state', 'larder'] as $part) {
             $this->put($uid, $state .= "/$part", null, 0o700);
         }
+        $this->put($uid, "$state/larder-directory.txt", "This directory belongs to Larder, as an older release has said.\n");
         $this->put($uid, "$state/larder.db", $database);
         $this->put($uid, "$state/larder.lock", '1 0123456789ab 1');
         $this->put($uid, "$state/bell.0123456789ab", \str_repeat('b', 5_000));
@@ -133,6 +128,19 @@ final class Server
         $this->put($uid, "$this->root/shm/larder-$uid/memory-of-running-php", self::segment(90, 10), 0o400);
 
         return $state;
+    }
+
+    /** The bytes of an SQLite database. */
+    public function database(int $application): string
+    {
+        $file = "$this->root/template.db";
+        $pdo = new \PDO("sqlite:$file");
+        $pdo->exec("PRAGMA application_id=$application; CREATE TABLE e (k BLOB)");
+        $pdo = null;
+        $database = (string) \file_get_contents($file);
+        \unlink($file);
+
+        return $database;
     }
 
     /** The first page of a segment, which a file without more has too. */

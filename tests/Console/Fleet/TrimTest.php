@@ -4,10 +4,15 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Console\Fleet;
 
+use Larder\Console\Fleet\Accounts;
 use Larder\Console\Fleet\ActingUser;
+use Larder\Console\Fleet\FileNames;
+use Larder\Console\Fleet\Found;
 use Larder\Console\Fleet\Trim;
+use Larder\Segment;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\Attributes\TestWith;
 
 /** The memory of segments that nobody uses goes back, in the name of their users. */
 #[RequiresPhpExtension('larder')]
@@ -112,7 +117,6 @@ final class TrimTest extends FleetCase
         }
     }
 
-    /** A user who keeps the file's lock holds his own segment up, for seconds, and not the others. */
     public function testAUserTrimsHisOwn(): void
     {
         $this->fill(self::ANNA);
@@ -121,6 +125,63 @@ final class TrimTest extends FleetCase
 
         self::assertSame([self::ANNA], \array_column($document['trimmed'], 'uid'));
         self::assertGreaterThan(2 << 20, $this->taken(self::BERT));
+    }
+
+    /** A user who keeps the locks holds up his own segments, and one of them only. */
+    #[TestWith([''])]
+    #[TestWith(['.lock'])]
+    // Seen to fail: each of his segments was waited for, 10 seconds long.
+    public function testAUserWhoKeepsTheLocksHoldsUpOneOfHisSegments(string $suffix): void
+    {
+        $this->fill(self::ANNA);
+        $this->fill(self::BERT);
+        $path = $this->path(self::ANNA);
+        // In the answer Anna's come first.
+        $this->server->as(self::ANNA, 'foreach ([1, 2] as $i) { $f = "' . $path . '-0000000$i"; copy("' . $path . '", $f); touch("$f.lock"); chmod($f, 0400); chmod("$f.lock", 0600); }');
+        $handles = [];
+        foreach (["$path$suffix", "$path-00000001$suffix", "$path-00000002$suffix"] as $file) {
+            $handles[] = $handle = \fopen($file, 'r');
+            self::assertNotFalse($handle);
+            self::assertTrue(\flock($handle, \LOCK_EX));
+        }
+        $document = $this->server->document('--trim=0');
+        $reasons = \array_column($document['failed'], 'reason');
+        \sort($reasons);
+
+        self::assertSame(['a process of its user holds its lock', 'left: its user has held up another one', 'left: its user has held up another one'], $reasons);
+        self::assertSame([self::BERT], \array_column($document['trimmed'], 'uid'));
+        self::assertSame(1, $this->server->fleet('--trim=0')->status);
+        \array_map(\fclose(...), $handles);
+        self::assertSame([], $this->server->document('--trim=0')['failed']);
+    }
+
+    /** Users who are gone have one turn together: one who lives may own their ids. */
+    // Seen to fail: a turn for each id.
+    public function testTheWholeRunHasAnEnd(): void
+    {
+        $this->fill(self::ANNA);
+        $this->fill(self::BERT);
+        $found = static function (int $uid, string $path): Found {
+            $found = new Found($uid, null, \dirname($path), $path, FileNames::SEGMENT);
+            $found->build = Segment::build();
+
+            return $found;
+        };
+        $annas = $found(self::ANNA, $this->path(self::ANNA));
+        $accounts = new Accounts("{$this->server->root}/passwd");
+        $acting = new ActingUser();
+        self::assertSame('left: segments of other users have held this up for too long', (new Trim($acting, $accounts, \time(), 0.0))->trim($annas));
+        $handle = \fopen($this->path(self::ANNA), 'r');
+        self::assertNotFalse($handle);
+        self::assertTrue(\flock($handle, \LOCK_EX));
+        $trim = new Trim($acting, $accounts, \time(), 0.01);
+        self::assertSame('a process of its user holds its lock', $trim->trim($annas));
+        self::assertSame('left: segments of other users have held this up for too long', $trim->trim($found(self::BERT, $this->path(self::BERT))));
+        $this->server->deleteUsers();
+        $accounts->read();
+        $trim = new Trim($acting, $accounts, \time());
+        self::assertSame('a process of its user holds its lock', $trim->trim($annas));
+        self::assertSame('left: its user has held up another one', $trim->trim($found(self::BERT, $this->path(self::BERT))));
     }
 
     public function testSecondsAreANumber(): void
