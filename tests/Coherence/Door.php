@@ -32,9 +32,13 @@ use Larder\System\FailureLog;
  */
 final class Door
 {
+    /** Of its caches: items in one, and counters in another. */
+    public const PREFIX = 'items';
+    public const COUNTERS = 'counters';
+
     private function __construct(public readonly Request $tiers, public readonly Cache $cache) {}
 
-    public static function open(Settings $settings, string $prefix = 'items'): self
+    public static function open(Settings $settings, string $prefix = self::PREFIX): self
     {
         $source = ['dsn' => $settings->dsn, 'prefix' => $prefix, 'timeout' => $settings->timeout, 'lease' => 3.0, 'near' => $settings->near];
         if ($settings->journal && \preg_match('/^(sqlite|file):/m', "$settings->dsn\n$settings->near") === 1) {

@@ -74,8 +74,8 @@ final class Engine
     public function dsn(): string
     {
         return match (true) {
-            $this->sentinels !== null => $this->sentinels->dsn('timeout=1'),
-            $this->cluster !== null => $this->cluster->dsn('timeout=1'),
+            $this->sentinels !== null => $this->sentinels->dsn('timeout=1', Door::PREFIX, Door::COUNTERS),
+            $this->cluster !== null => $this->cluster->dsn('timeout=1', Door::PREFIX, Door::COUNTERS),
             $this->single !== null => $this->single->dsn('timeout=3'),
             $this->redis !== null => ($this->name === 'predis' ? 'predis://' : 'redis://') . $this->redis->socket,
             $this->memcached !== null => 'memcached://' . $this->memcached->address[0],
@@ -218,7 +218,7 @@ final class Engine
     private function primary(?RedisServer $silent = null): ?RedisServer
     {
         try {
-            return $this->behind[0] ?? $this->sentinels?->primary($silent) ?? $this->cluster?->owner('larder', $silent);
+            return $this->behind[0] ?? $this->sentinels?->primary($silent) ?? $this->cluster?->owner(Door::PREFIX, $silent);
         } catch (\Exception) {
             // There is none now.
             return null;
@@ -239,7 +239,7 @@ final class Engine
     {
         try {
             $this->sentinels?->settle();
-            $this->cluster?->settle('larder');
+            $this->cluster?->settle(Door::PREFIX);
 
             return true;
         } catch (\Exception) {
@@ -256,7 +256,7 @@ final class Engine
         $old = $this->primary();
         try {
             if ($how === 'moved') {
-                $this->cluster?->move('larder');
+                $this->cluster?->move(Door::PREFIX);
             } elseif ($how === 'killed') {
                 $old?->kill();
                 Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'another primary', 20.0);

@@ -41,6 +41,9 @@ final class Outcome
         }
         $checker = new Checker($history, $catalog, $incidents->losses, $incidents->forgets, $incidents->ahead, $incidents->overlaps);
         $violations = $checker->check();
+        if ($history->totals['sets'] > 20 && $history->totals['sets failed'] === $history->totals['sets']) {
+            $violations[] = new Violation('a cache that stores nothing, of which nothing can be said', '');
+        }
         for ($i = $incidents->done[self::OTHER_HANGS] ?? 0; $i > 0; $i--) {
             $violations[] = new Violation('a request that hangs', '');
         }

@@ -315,7 +315,7 @@ final class Steps
     /** A cache of its own, which no flush of the other empties. */
     private function counters(): Cache
     {
-        return $this->counters ??= Door::open($this->settings, 'counters')->cache;
+        return $this->counters ??= Door::open($this->settings, Door::COUNTERS)->cache;
     }
 
     private function got(Item $item, mixed $value, string $tier, int $begin, int $end): ?array

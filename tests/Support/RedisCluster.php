@@ -54,11 +54,12 @@ final class RedisCluster
      *
      * @param string $options as in a query
      */
-    public function dsn(string $options = ''): string
+    public function dsn(string $options = '', string ...$prefixes): string
     {
         \parse_str($options, $told);
-        $prefix = \is_string($told['prefix'] ?? null) ? $told['prefix'] : Options::PREFIX;
-        \array_push($this->rules, ...RedisUser::all(Dsn::parse('redis+cluster://h'), $prefix));
+        foreach ([\is_string($told['prefix'] ?? null) ? $told['prefix'] : Options::PREFIX, ...$prefixes] as $prefix) {
+            \array_push($this->rules, ...RedisUser::all(Dsn::parse('redis+cluster://h'), $prefix));
+        }
         $this->rules = \array_values(\array_unique($this->rules));
         $user = '';
         foreach ($this->nodes as $node) {

@@ -54,13 +54,14 @@ final class RedisSentinels
      *
      * @param string $options as in a query
      */
-    public function dsn(string $options = ''): string
+    public function dsn(string $options = '', string ...$prefixes): string
     {
         $user = ":$this->password@";
         $query = ["sentinel_password=$this->password"];
         if ($this->password === null) {
+            $rules = \array_merge(...\array_map(static fn(string $prefix): array => RedisUser::all(Dsn::parse('redis+sentinel://h/' . self::MASTER), $prefix), [Options::PREFIX, ...\array_values($prefixes)]));
             foreach ($this->servers as $server) {
-                $user = $server->permit(RedisUser::all(Dsn::parse('redis+sentinel://h/' . self::MASTER), Options::PREFIX));
+                $user = $server->permit(\array_values(\array_unique($rules)));
             }
             $query = ['sentinel_user=' . RedisServer::USER, 'sentinel_password=' . RedisServer::PASSWORD];
         }
