@@ -13,7 +13,6 @@ use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -53,13 +52,13 @@ abstract class QueueCommand extends Command
             PrivateDirectory::become(\rawurldecode($match[1]));
         }
         if ($errors !== $output && !Link::isWanted()) {
-            $errors->writeln('<comment>larder: ' . OutputFormatter::escape("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');
+            $errors->writeln('<comment>larder: ' . Text::shown("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');
         }
         $secret = self::environment('LARDER_QUEUE_SECRET');
         try {
             return $this->work(Queue::open(['dsn' => $dsn] + ($secret === '' ? [] : ['secret' => $secret]), $name), $name, $input, $output);
         } catch (QueueFailure $failure) {
-            $errors->writeln('<error>' . OutputFormatter::escape($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+            $errors->writeln('<error>' . Text::shown($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 
             return Application::UNREACHABLE;
         }
