@@ -12,6 +12,7 @@ use Larder\Console\Support\Text;
 use Larder\Lab\Console\BenchCommand;
 use Larder\Lab\Console\CompareCommand;
 use Larder\Request\InvalidKey;
+use Larder\System\Secret;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Application as Symfony;
 use Symfony\Component\Console\Command\Command;
@@ -79,7 +80,8 @@ final class Application extends Symfony
         } catch (InvalidConfiguration|InvalidKey|NotStorable|ExceptionInterface $e) {
             $status = self::USAGE;
         }
-        self::complain($output, $e->getMessage());
+        // Symfony's messages repeat what was typed.
+        self::complain($output, $e instanceof ExceptionInterface ? Secret::hidden($e->getMessage()) : $e->getMessage());
 
         return $status;
     }

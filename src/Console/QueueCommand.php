@@ -26,7 +26,7 @@ abstract class QueueCommand extends Command
     {
         $this
             ->addArgument('name', InputArgument::OPTIONAL, 'The queue\'s name', 'default')
-            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The queue\'s DSN, as in Queue::open() (default: LARDER_QUEUE; a secret is read from LARDER_QUEUE_SECRET)')
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The queue\'s DSN, as in Queue::open() (default: LARDER_QUEUE; a secret is read from LARDER_QUEUE_SECRET, former ones from LARDER_QUEUE_PREVIOUS_SECRETS)')
             ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON');
     }
 
@@ -55,8 +55,12 @@ abstract class QueueCommand extends Command
             $errors->writeln('<comment>larder: ' . Text::shown("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');
         }
         $secret = self::environment('LARDER_QUEUE_SECRET');
+        $former = \array_filter(\array_map(\trim(...), \explode(',', self::environment('LARDER_QUEUE_PREVIOUS_SECRETS'))), static fn(string $text): bool => $text !== '');
+        if ($secret === '' && $former !== []) {
+            throw new InvalidArgumentException('LARDER_QUEUE_PREVIOUS_SECRETS is set, and LARDER_QUEUE_SECRET is not. Set that to the secret of today.');
+        }
         try {
-            return $this->work(Queue::open(['dsn' => $dsn] + ($secret === '' ? [] : ['secret' => $secret]), $name), $name, $input, $output);
+            return $this->work(Queue::open(['dsn' => $dsn] + ($secret === '' ? [] : ['secret' => [$secret, ...$former]]), $name), $name, $input, $output);
         } catch (QueueFailure $failure) {
             $errors->writeln('<error>' . Text::shown($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 

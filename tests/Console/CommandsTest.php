@@ -350,6 +350,8 @@ final class CommandsTest extends TestCase
         yield 'cluster' => ['get', ['key' => 'k', '--dsn' => 'redis://a,b'], 'Redis Cluster'];
         yield 'unknown option in the DSN' => ['stats', ['--dsn' => 'memory://?bugdet=1M'], 'Did you mean "budget"'];
         yield 'a password is not told' => ['stats', ['--dsn' => 'redis://u:hunter2@h:x'], 'redis://…'];
+        yield 'what is typed in the wrong place is not told' => ['stats', ['--dsn' => 'memory://', '--sort' => 'redis://u:hunter2@h?secret=hunter2'], 'sort'];
+        yield 'nor what is no number' => ['top', ['--dsn' => 'memory://', '--interval' => 'redis://u:hunter2@h?secret=hunter2'], 'redis://***@h?secret=***'];
         yield 'no key' => ['get', [], 'key'];
         yield 'empty key' => ['get', ['key' => ''], 'empty'];
         yield 'unknown option' => ['get', ['key' => 'k', '--jsno' => true], 'jsno'];
