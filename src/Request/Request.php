@@ -279,7 +279,7 @@ final class Request
         $this->transaction?->rollBackTo();
     }
 
-    /** @return bool false: the truth tier could not record everything */
+    /** @return Verdict Store: the truth tier recorded everything; else the worst of Refused and Failed */
     public function end(bool $committed): Verdict
     {
         $this->noticeFork();

@@ -31,8 +31,12 @@ final class Output extends ConsoleOutput
     {
         $message .= $newline ? \PHP_EOL : '';
         $stream = $this->getStream();
-        Quiet::$reason = '';
-        if (!Quiet::call(static fn(): bool => \fwrite($stream, $message) === \strlen($message) && \fflush($stream))) {
+        $isWritten = Quiet::call(static function () use ($stream, $message): bool {
+            Quiet::$reason = '';
+
+            return \fwrite($stream, $message) === \strlen($message) && \fflush($stream);
+        });
+        if (!$isWritten) {
             $this->failure ??= Quiet::$reason === '' ? 'it has not taken everything' : Quiet::$reason;
         }
     }
