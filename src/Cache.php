@@ -787,7 +787,7 @@ final class Cache implements HitPath
             $isOpen = false;
         } catch (\Throwable $throwable) {
             $isOpen = false;
-            $this->told($this->request->end(false));
+            $this->end(false);
 
             throw $throwable;
         } finally {
@@ -795,7 +795,7 @@ final class Cache implements HitPath
             // @phpstan-ignore booleanAnd.leftAlwaysFalse (PHPStan knows of no such end)
             $isOpen && $this->request->end(false);
         }
-        $this->told($this->request->end(true));
+        $this->end(true);
 
         return $result;
     }
@@ -828,7 +828,7 @@ final class Cache implements HitPath
             return $here->commitTransaction();
         }
         $held = Signals::hold();
-        return $this->told($this->request->end(true));
+        return $this->end(true);
     }
 
     /** Call it after ROLLBACK, or when the database connection is lost. Returns false as commitTransaction() does. */
@@ -838,7 +838,7 @@ final class Cache implements HitPath
             return $here->rollBack();
         }
         $held = Signals::hold();
-        return $this->told($this->request->end(false));
+        return $this->end(false);
     }
 
     /** Call it after ROLLBACK TO a savepoint. Drops what was set or filled in the transaction so far; the transaction goes on. */
@@ -1166,6 +1166,14 @@ final class Cache implements HitPath
         return $done;
     }
 
+    /** Ends the transaction, and notes and returns whether the truth tier could record everything. */
+    private function end(bool $committed): bool
+    {
+        $this->verdict = $this->request->end($committed);
+
+        return $this->verdict === Verdict::Store;
+    }
+
     /** Lets all objects of this space count its gets together, however long each of them lives. */
     private function countIn(Observer $observer): void
     {
@@ -1182,11 +1190,13 @@ final class Cache implements HitPath
     private function compute(string $key, \Closure|callable $compute, Computation $computation): mixed
     {
         $observer = $this->view->observer;
-        if ($observer === null) {
-            return $computation->run($compute);
-        }
+        try {
+            return $observer === null ? $computation->run($compute) : $observer->compute($key, $this->space, static fn(): mixed => $computation->run($compute));
+        } catch (\Throwable $thrown) {
+            $this->verdict = Verdict::Kept;
 
-        return $observer->compute($key, $this->space, static fn(): mixed => $computation->run($compute));
+            throw $thrown;
+        }
     }
 
     private function seconds(int|\DateInterval $time): int
@@ -1297,10 +1307,10 @@ final class Cache implements HitPath
 
         try {
             $entry = $swaps->atomic($name, $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide);
-        } catch (NotStorable $refused) {
-            $this->verdict = Verdict::Refused;
+        } catch (\Throwable $thrown) {
+            $this->verdict = $thrown instanceof NotStorable ? Verdict::Refused : Verdict::Kept;
 
-            throw $refused;
+            throw $thrown;
         }
         $this->verdict = $entry instanceof Verdict ? $entry : null;
 

@@ -13,10 +13,10 @@ enum Outcome: string
 {
     /**
      * Done as asked, and committed to the truth tier: stored, removed, flushed, invalidated, announced. Also where nothing was
-     * left to do: the very same bytes were there, or the value's time was over before it was stored.
+     * left to do: the very same bytes were there, or the time of a value that was set was over before it was stored.
      *
-     * Two calls only keep what they are given, and this says no more than that: fill(), until writeFills() or the end of the
-     * request; and set() and delete() within a transaction, until its end.
+     * Some calls only keep what they are given, and this says no more than that: fill(), until writeFills() or the end of the
+     * request; and within a transaction set(), delete() and remember(), until its end.
      */
     case Stored = 'stored';
 
@@ -26,7 +26,10 @@ enum Outcome: string
      */
     case Bounded = 'bounded';
 
-    /** The caller itself has kept the value from being stored: update()'s closure returned null, or a Computation was told not to store. */
+    /**
+     * The caller itself has kept the value from being stored: update()'s closure returned null, the closure of update() or remember()
+     * threw, a Computation was told not to store, or add() was given a value whose time is over.
+     */
     case Kept = 'kept';
 
     /** The key has no value, and the call needs one: replace(), update(), touch(). */

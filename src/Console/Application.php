@@ -7,15 +7,17 @@ namespace Larder\Console;
 use Larder\Codec\NotStorable;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Version;
+use Larder\Console\Support\Output;
+use Larder\Console\Support\Text;
 use Larder\Lab\Console\BenchCommand;
 use Larder\Lab\Console\CompareCommand;
 use Larder\Request\InvalidKey;
+use Larder\System\Secret;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Application as Symfony;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\CommandLoader\FactoryCommandLoader;
 use Symfony\Component\Console\Exception\ExceptionInterface;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\ArgvInput;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
@@ -72,16 +74,36 @@ final class Application extends Symfony
     public function doRun(InputInterface $input, OutputInterface $output): int
     {
         try {
-            return parent::doRun($input, $output);
+            return self::delivered(parent::doRun($input, $output), $output);
         } catch (WrongUser $e) {
             $status = self::WRONG_USER;
         } catch (InvalidConfiguration|InvalidKey|NotStorable|ExceptionInterface $e) {
             $status = self::USAGE;
         }
-        $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
-        $errors->writeln('<error>' . OutputFormatter::escape($e->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+        // Symfony's messages repeat what was typed.
+        self::complain($output, $e instanceof ExceptionInterface ? Secret::hidden($e->getMessage()) : $e->getMessage());
 
         return $status;
+    }
+
+    /** What did not reach the reader is not done. */
+    private static function delivered(int $status, OutputInterface $output): int
+    {
+        if ($status !== self::OK || !$output instanceof Output || $output->failure() === null) {
+            return $status;
+        }
+        $output->isClosed() || self::complain($output, 'larder: standard output cannot be written: ' . $output->failure());
+
+        return self::NOT_DONE;
+    }
+
+    private static function complain(OutputInterface $output, string $message): void
+    {
+        $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
+        // Symfony's messages have several lines.
+        foreach (\explode("\n", $message) as $line) {
+            $errors->writeln('<error>' . Text::shown($line) . '</error>', OutputInterface::VERBOSITY_QUIET);
+        }
     }
 
     /** Nobody answers a question who does not sit at a terminal. */
@@ -101,6 +123,6 @@ final class Application extends Symfony
             $input = new ArgvInput([$words[0], 'bench:compare', ...\array_slice($words, 3)]);
         }
 
-        return parent::run($input, $output);
+        return parent::run($input, $output ?? new Output());
     }
 }

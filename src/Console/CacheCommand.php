@@ -9,7 +9,6 @@ use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
@@ -40,12 +39,12 @@ abstract class CacheCommand extends Command
         $group = self::text($input, 'group');
         $place->become();
         if ($errors !== $output) {
-            $errors->writeln('<comment>larder: ' . OutputFormatter::escape($place->describe() . ($group === null ? '' : ', group ' . $group)) . '</comment>');
+            $errors->writeln('<comment>larder: ' . Text::shown($place->describe() . ($group === null ? '' : ', group ' . $group)) . '</comment>');
         }
         $status = $this->work(self::in($group, $place->open()), $place, $input, $output);
         $complaints = $place->complaints->take();
         foreach ($complaints as $line) {
-            $errors->writeln('<error>' . OutputFormatter::escape($line) . '</error>', OutputInterface::VERBOSITY_QUIET);
+            $errors->writeln('<error>' . Text::shown($line) . '</error>', OutputInterface::VERBOSITY_QUIET);
         }
 
         return $complaints === [] ? $status : Application::UNREACHABLE;

@@ -21,7 +21,6 @@ use Larder\System\ServerPolicy;
 use Larder\System\WrongUser;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -112,9 +111,9 @@ final class DoctorCommand extends Command
     private static function show(Finding $finding, OutputInterface $output): void
     {
         $mark = ['ok' => '<info> ok </info>', 'warn' => '<comment>warn</comment>', 'fail' => '<error>fail</error>'][$finding->level] ?? '  - ';
-        $output->writeln($mark . ' ' . \str_pad($finding->subject, 15) . ' ' . OutputFormatter::escape($finding->text));
+        $output->writeln($mark . ' ' . \str_pad($finding->subject, 15) . ' ' . Text::shown($finding->text));
         if ($finding->fix !== '') {
-            $output->writeln(\str_repeat(' ', 21) . '-> ' . OutputFormatter::escape($finding->fix));
+            $output->writeln(\str_repeat(' ', 21) . '-> ' . Text::shown($finding->fix));
         }
     }
 }

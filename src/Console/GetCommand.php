@@ -38,9 +38,7 @@ final class GetCommand extends CacheCommand
             Text::json($output, ['key' => Text::key($key), 'found' => $value !== $none] + ($value === $none ? [] : Text::document($value)));
         } elseif ($value !== $none) {
             // Only people get a final line break: a file gets the value's bytes and nothing else.
-            if (!Text::write($output, Text::printed($value) . (\is_string($value) && !$output->isDecorated() ? '' : \PHP_EOL))) {
-                return Application::NOT_DONE;
-            }
+            $output->write(Text::printed($value), !\is_string($value) || $output->isDecorated(), OutputInterface::OUTPUT_RAW);
         }
 
         return $value === $none ? Application::NOT_DONE : Application::OK;

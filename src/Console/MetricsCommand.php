@@ -6,6 +6,7 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Larder\Metrics\OpenMetrics;
 use Larder\System\Failure;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -36,7 +37,7 @@ final class MetricsCommand extends CacheCommand
             $metrics = new OpenMetrics($cache);
             $text = $input->getOption('plain') === true ? $metrics->plain() : $metrics->text();
         } catch (Failure $failure) {
-            ($output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output)->writeln($failure->getMessage(), OutputInterface::OUTPUT_RAW | OutputInterface::VERBOSITY_QUIET);
+            ($output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output)->writeln(Text::shown($failure->getMessage()), OutputInterface::VERBOSITY_QUIET);
 
             return Application::UNREACHABLE;
         }

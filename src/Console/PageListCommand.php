@@ -12,7 +12,6 @@ use Larder\Console\Support\Text;
 use Larder\Page\Listing;
 use Larder\Page\Url;
 use Symfony\Component\Console\Attribute\AsCommand;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Helper\Table;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -56,13 +55,13 @@ final class PageListCommand extends CacheCommand
         foreach ($rows as $row) {
             $left = self::left($row);
             $table->addRow([
-                OutputFormatter::escape(Text::line(\implode('; ', [Dependencies::url($row['name']), ...Dependencies::words($row['name'])]), 80)),
+                Text::shown(\implode('; ', [Dependencies::url($row['name']), ...Dependencies::words($row['name'])]), 80),
                 $row['page']['status'],
                 Text::seconds(\time() - $row['page']['made'] + $row['page']['age']),
                 $row['isExpired'] ? 'expired' : ($left > 0 ? Text::seconds($left) : 'stale'),
                 Text::bytes($row['size']),
                 \implode(' ', \array_filter(\array_keys($row['page']['forms']))),
-                OutputFormatter::escape(Text::line(\implode(' ', $row['tags']), 40)),
+                Text::shown(\implode(' ', $row['tags']), 40),
             ]);
             $count++;
             $bytes += $row['size'];

@@ -24,7 +24,6 @@ use Larder\Page\Settings;
 use Larder\Page\Tags;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\SignalableCommandInterface;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Helper\ProgressBar;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
@@ -91,18 +90,18 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
         $json = $input->getOption('json') === true;
         $errors = $output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output;
         $doubt = WrongCacheWarning::about($cache, $place, $input);
-        $doubt === null || $errors->writeln('<comment>' . OutputFormatter::escape($doubt) . '</comment>');
+        $doubt === null || $errors->writeln('<comment>' . Text::shown($doubt) . '</comment>');
         $sitemaps = new Sitemaps($visit, $to, $timeout);
         $begin = \hrtime(true);
         try {
             $urls = $sitemaps->pages(self::argument($input, 'sitemap'), fn(): bool => $this->isStopped);
         } catch (NoSitemap $none) {
-            $errors->writeln('<error>' . OutputFormatter::escape('No sitemap: ' . self::argument($input, 'sitemap') . ': ' . $none->getMessage()) . '</error>');
+            $errors->writeln('<error>' . Text::shown('No sitemap: ' . self::argument($input, 'sitemap') . ': ' . $none->getMessage()) . '</error>');
 
             return Application::NOT_DONE;
         }
         foreach ($sitemaps->complaints as $complaint) {
-            $errors->writeln('<comment>' . OutputFormatter::escape('left out: ' . Text::line($complaint, 300)) . '</comment>');
+            $errors->writeln('<comment>' . Text::shown("left out: $complaint", 310) . '</comment>');
         }
         $bar = $errors !== $output && $errors->isDecorated() ? new ProgressBar($errors, \count($urls)) : null;
         $bar?->start();
@@ -163,7 +162,7 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
 
             return;
         }
-        $output->writeln(OutputFormatter::escape(\sprintf(
+        $output->writeln(Text::shown(\sprintf(
             '%s  %-10s  %-3s  %8s  %s%s',
             \date('H:i:s'),
             $deed->value,

@@ -17,7 +17,6 @@ use Larder\Page\Pages;
 use Larder\Page\Settings;
 use Larder\Page\Tags;
 use Symfony\Component\Console\Attribute\AsCommand;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -65,12 +64,12 @@ final class PageWhyCommand extends PageCommand
 
             return $status;
         }
-        $output->writeln(OutputFormatter::escape(Text::line($visit->method . ' ' . $visit->url, 500)));
+        $output->writeln(Text::shown($visit->method . ' ' . $visit->url, 500));
         foreach ([...$story->lines(), ['options', $owners->origin($visit->url)]] as [$word, $text]) {
-            $output->writeln(\sprintf('  <info>%-10s</info> ', $word) . OutputFormatter::escape(Text::line($text, 1_000)));
+            $output->writeln(\sprintf('  <info>%-10s</info> ', $word) . Text::shown($text, 1_000));
         }
         foreach ($others as $i => $other) {
-            $output->writeln(\sprintf('  <info>%-10s</info> ', $i === 0 ? 'but stored' : '') . OutputFormatter::escape(Text::line($other, 500)));
+            $output->writeln(\sprintf('  <info>%-10s</info> ', $i === 0 ? 'but stored' : '') . Text::shown($other, 500));
         }
 
         return $status;

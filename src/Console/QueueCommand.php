@@ -13,7 +13,6 @@ use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -27,7 +26,7 @@ abstract class QueueCommand extends Command
     {
         $this
             ->addArgument('name', InputArgument::OPTIONAL, 'The queue\'s name', 'default')
-            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The queue\'s DSN, as in Queue::open() (default: LARDER_QUEUE; a secret is read from LARDER_QUEUE_SECRET)')
+            ->addOption('dsn', 'd', InputOption::VALUE_REQUIRED, 'The queue\'s DSN, as in Queue::open() (default: LARDER_QUEUE; a secret is read from LARDER_QUEUE_SECRET, former ones from LARDER_QUEUE_PREVIOUS_SECRETS)')
             ->addOption('json', null, InputOption::VALUE_NONE, 'Print JSON');
     }
 
@@ -53,13 +52,17 @@ abstract class QueueCommand extends Command
             PrivateDirectory::become(\rawurldecode($match[1]));
         }
         if ($errors !== $output && !Link::isWanted()) {
-            $errors->writeln('<comment>larder: ' . OutputFormatter::escape("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');
+            $errors->writeln('<comment>larder: ' . Text::shown("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');
         }
         $secret = self::environment('LARDER_QUEUE_SECRET');
+        $former = \array_filter(\array_map(\trim(...), \explode(',', self::environment('LARDER_QUEUE_PREVIOUS_SECRETS'))), static fn(string $text): bool => $text !== '');
+        if ($secret === '' && $former !== []) {
+            throw new InvalidArgumentException('LARDER_QUEUE_PREVIOUS_SECRETS is set, and LARDER_QUEUE_SECRET is not. Set that to the secret of today.');
+        }
         try {
-            return $this->work(Queue::open(['dsn' => $dsn] + ($secret === '' ? [] : ['secret' => $secret]), $name), $name, $input, $output);
+            return $this->work(Queue::open(['dsn' => $dsn] + ($secret === '' ? [] : ['secret' => [$secret, ...$former]]), $name), $name, $input, $output);
         } catch (QueueFailure $failure) {
-            $errors->writeln('<error>' . OutputFormatter::escape($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+            $errors->writeln('<error>' . Text::shown($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 
             return Application::UNREACHABLE;
         }

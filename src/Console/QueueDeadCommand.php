@@ -8,7 +8,6 @@ use Larder\Console\Support\Text;
 use Larder\Queue\Queue;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -61,9 +60,9 @@ final class QueueDeadCommand extends QueueCommand
             return Application::OK;
         }
         foreach ($dead as $message) {
-            $output->writeln(OutputFormatter::escape(\sprintf('%s  %s  attempt %d  %s', $message['id'], \date('Y-m-d H:i:s', $message['at']), $message['attempts'], Text::line(Text::printed($message['body'])))));
+            $output->writeln(Text::shown(\sprintf('%s  %s  attempt %d  %s', $message['id'], \date('Y-m-d H:i:s', $message['at']), $message['attempts'], Text::line(Text::printed($message['body'])))));
             foreach (\explode("\n", $message['error']) as $line) {
-                $output->writeln('    ' . OutputFormatter::escape(Text::line($line, 1_000)));
+                $output->writeln('    ' . Text::shown($line, 1_000));
             }
         }
 

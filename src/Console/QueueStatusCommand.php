@@ -36,7 +36,7 @@ final class QueueStatusCommand extends QueueCommand
         }
         $table = new Table($output);
         $table->setHeaders(['queue', 'ready', 'delayed', 'being handled', 'dead', 'late', 'state']);
-        $table->addRow([$name, $stats['ready'], $stats['delayed'], $stats['claimed'], $stats['dead'], $stats['late'] === null ? '' : Text::duration($stats['late']), $stats['paused'] ? 'paused' : 'open']);
+        $table->addRow([Text::shown($name), $stats['ready'], $stats['delayed'], $stats['claimed'], $stats['dead'], $stats['late'] === null ? '' : Text::duration($stats['late']), $stats['paused'] ? 'paused' : 'open']);
         $table->render();
 
         return Application::OK;

@@ -48,6 +48,9 @@ final class QueueWorkCommand extends QueueCommand implements SignalableCommandIn
                   <info>%command.full_name% mail --dsn=sqlite:///var/lib/app/queue --handler=mail.php</info>
                   <info>%command.full_name% mail --handler="App\Mailer::send" --processes=4 --memory=256 --max-time=3600</info>
 
+                To change the queue's secret, move the old one to <info>LARDER_QUEUE_PREVIOUS_SECRETS</info>, a list with commas: what was signed with
+                it is still read. <info>LARDER_QUEUE_SECRET</info> is the one that signs.
+
                 SIGTERM and Ctrl-C end it after the messages being handled, a second one at once. SIGHUP replaces the workers one after
                 the other: new code is in use then.
 

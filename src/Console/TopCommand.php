@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
+use Larder\Console\Support\Output;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -75,7 +76,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
             } else {
                 self::show($census, $before, $section ?? $output);
             }
-            if ($once || !$this->pause($interval)) {
+            if ($once || $output instanceof Output && $output->failure() !== null || !$this->pause($interval)) {
                 return Application::OK;
             }
             $cache->refresh();
@@ -107,15 +108,15 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         ));
         $table = (new Table($page))->setHeaders(['group', 'entries', 'bytes']);
         foreach ($census->groups as $name => [$entries, $bytes]) {
-            $table->addRow([OutputFormatter::escape(Text::line((string) $name, 40)) ?: '(none)', $entries, Text::bytes($bytes)]);
+            $table->addRow([Text::shown((string) $name, 40) ?: '(none)', $entries, Text::bytes($bytes)]);
         }
         $table->render();
         if ($census->keys !== []) {
             $table = (new Table($page))->setHeaders(['key', 'group', 'size', 'age', 'expires in']);
             foreach ($census->keys as $row) {
                 $table->addRow([
-                    OutputFormatter::escape(Text::line($row['key'])),
-                    OutputFormatter::escape(Text::line($row['group'], 20)),
+                    Text::shown($row['key'], 60),
+                    Text::shown($row['group'], 20),
                     Text::bytes($row['size']),
                     Text::duration($row['age']),
                     Text::duration($row['ttl']),
@@ -125,7 +126,8 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         }
         $text = $page->fetch();
         if ($output instanceof ConsoleSectionOutput) {
-            $output->overwrite($text);
+            // It formats what it gets, which is formatted already.
+            $output->overwrite(OutputFormatter::escape($text));
         } else {
             $output->write($text, false, OutputInterface::OUTPUT_RAW);
         }

@@ -9,7 +9,6 @@ use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Helper\Table;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
@@ -58,11 +57,11 @@ final class WhyCommand extends CacheCommand
         foreach ($rows as $row) {
             $table->addRow([
                 $row['tier'],
-                OutputFormatter::escape($row['kind']),
+                Text::shown($row['kind']),
                 $row['age'] === null ? '' : Text::duration($row['age']),
                 $row['size'] === null ? '' : Text::bytes($row['size']),
                 $row['found'] && $row['size'] !== null ? Text::duration($row['ttl']) : '',
-                OutputFormatter::escape(Text::line(\implode(' ', $row['tags']))),
+                Text::shown(\implode(' ', $row['tags']), 60),
                 $row['position'] ?? '',
             ]);
         }
@@ -82,7 +81,7 @@ final class WhyCommand extends CacheCommand
         }
         $table = (new Table($output))->setHeaders(['time', 'flushed', 'by', 'in', 'as']);
         foreach ($flushes as $flush) {
-            $table->addRow(\array_map(static fn(string $text): string => OutputFormatter::escape(Text::line($text, 100)), [
+            $table->addRow(\array_map(static fn(string $text): string => Text::shown($text, 100), [
                 \date('Y-m-d H:i:s', $flush['time']),
                 ($flush['group'] === '' ? 'everything' : $flush['group']) . ($flush['done'] ? '' : ' (kept until it can be done)'),
                 $flush['caller'],

@@ -17,7 +17,8 @@ use Larder\System\FileLock;
  * This folder holds what tells operators of a cache. What is told is counted in Request\Observer and System\CountLog.
  *
  * The label `group` has at most CountLog::MOST values besides `(none)`, outside all groups, and `(other)`: the groups that were
- * used first. A group's name is as the application gave it, of a group in a group `outer/inner`.
+ * used first. A group's name is as the application gave it, of a group in a group `outer/inner`; percent-encoded where that could be
+ * another group's.
  */
 final readonly class OpenMetrics
 {
@@ -127,7 +128,10 @@ final readonly class OpenMetrics
         return $text;
     }
 
-    /** As the application names it. What is no UTF-8, or looks like NONE or CountLog::OTHERS, stays percent-encoded. */
+    /**
+     * As the application names it, if no other group can be shown as the same. What is no UTF-8, looks like NONE or CountLog::OTHERS,
+     * or has a "%", or a "/" in a name, stays percent-encoded.
+     */
     private static function group(string $path): string
     {
         if ($path === '' || $path === CountLog::OTHERS) {
@@ -135,7 +139,7 @@ final readonly class OpenMetrics
         }
         $name = \rawurldecode($path);
 
-        return $name[0] === '(' || \preg_match('//u', $name) !== 1 ? $path : $name;
+        return $name[0] === '(' || \str_contains($name, '%') || \substr_count($name, '/') !== \substr_count($path, '/') || \preg_match('//u', $name) !== 1 ? $path : $name;
     }
 
     private static function escaped(string $text): string

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Metrics;
 
 use Larder\Events\Listener;
+use Larder\System\Coroutine;
 use OpenTelemetry\API\Trace\SpanInterface;
 use OpenTelemetry\API\Trace\SpanKind;
 use OpenTelemetry\API\Trace\StatusCode;
@@ -20,27 +21,33 @@ use OpenTelemetry\Context\ScopeInterface;
  */
 final class OpenTelemetry extends Listener
 {
-    /** @var array<string, list<array{SpanInterface, ScopeInterface}>> by group and key: those that are under way, the innermost last */
-    private array $open = [];
+    /** @var \WeakMap<object, array<string, list<array{SpanInterface, ScopeInterface}>>> by coroutine, group and key: those that are under way, the innermost last */
+    private \WeakMap $open;
 
     /** @param bool $keys whether spans name the key (`cache.key`), which may tell who a visitor is */
-    public function __construct(private readonly TracerInterface $tracer, private readonly bool $keys = false) {}
+    public function __construct(private readonly TracerInterface $tracer, private readonly bool $keys = false)
+    {
+        $this->open = new \WeakMap();
+    }
 
     public function onCompute(string $key, string $group): void
     {
         $builder = $this->tracer->spanBuilder('cache.compute')->setAttribute('larder.group', $group);
         $span = ($this->keys ? $builder->setAttribute('cache.key', $key) : $builder)->startSpan();
-        $this->open["$group:$key"][] = [$span, $span->activate()];
+        $coroutine = Coroutine::current() ?? $this;
+        $all = $this->open[$coroutine] ?? [];
+        $all["$group:$key"][] = [$span, $span->activate()];
+        $this->open[$coroutine] = $all;
     }
 
     public function onComputed(string $key, string $group, float $seconds, ?\Throwable $thrown): void
     {
-        $open = $this->open["$group:$key"] ?? [];
+        $coroutine = Coroutine::current() ?? $this;
+        $all = $this->open[$coroutine] ?? [];
+        $open = $all["$group:$key"] ?? [];
         $last = \array_pop($open);
-        $this->open["$group:$key"] = $open;
-        if ($open === []) {
-            unset($this->open["$group:$key"]);
-        }
+        $all["$group:$key"] = $open;
+        $this->open[$coroutine] = \array_filter($all);
         if ($last === null) {
             // It could not begin.
             return;

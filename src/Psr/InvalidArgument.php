@@ -47,7 +47,8 @@ final class InvalidArgument extends \InvalidArgumentException implements
 
     public static function interval(InvalidInterval $cause): self
     {
-        return new self($cause->getMessage(), 0, $cause);
+        // Here 0 deletes.
+        return new self('This interval is longer than 10,000 years: for a value that does not expire give null as its time to live.', 0, $cause);
     }
 
     public static function expiration(mixed $expiration): self

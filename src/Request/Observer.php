@@ -192,10 +192,8 @@ final class Observer
                 $new[$name] = $count - ($this->written[$name] ?? 0);
             }
         }
-        if ($new !== [] && $this->log->add($new)) {
-            foreach ($new as $name => $_) {
-                $this->written[$name] = $all[$name];
-            }
+        foreach ($new === [] ? [] : $this->log->add($new) as $name => $_) {
+            $this->written[$name] = $all[$name];
         }
     }
 

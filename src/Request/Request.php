@@ -279,20 +279,20 @@ final class Request
         $this->transaction?->rollBackTo();
     }
 
-    /** @return bool false: the truth tier could not record everything */
-    public function end(bool $committed): bool
+    /** @return Verdict Store: the truth tier recorded everything; else the worst of Refused and Failed */
+    public function end(bool $committed): Verdict
     {
         $this->noticeFork();
         $transaction = $this->transaction;
         if ($transaction === null) {
-            return true;
+            return Verdict::Store;
         }
-        $done = $committed ? $transaction->commit() : $transaction->rollBack();
-        if ($done !== null) {
+        $verdict = $committed ? $transaction->commit() : $transaction->rollBack();
+        if ($verdict !== null) {
             $this->transaction = null;
         }
 
-        return $done ?? true;
+        return $verdict ?? Verdict::Store;
     }
 
     /** Asks the journal what others changed, and drops the copies of it. */

@@ -80,7 +80,7 @@ final class Space
     /**
      * The names of the tags' markers in the stores.
      *
-     * @param array<array-key, string> $tags
+     * @param array<array-key, mixed> $tags
      *
      * @return list<string>
      *
@@ -93,6 +93,9 @@ final class Space
         }
         $markers = [];
         foreach ($tags as $tag) {
+            if (!\is_string($tag)) {
+                throw InvalidKey::noString('tag', $tag);
+            }
             if ($tag === '') {
                 throw InvalidKey::empty('tag');
             }

@@ -165,8 +165,8 @@ final class Transaction
         return $this->standing->put($key, $space, true);
     }
 
-    /** @return ?bool null: an outer transaction goes on; else whether the store recorded everything */
-    public function commit(): ?bool
+    /** @return ?Verdict null: an outer transaction goes on; else Store: the store recorded everything, or the worst of Refused and Failed */
+    public function commit(): ?Verdict
     {
         if (--$this->depth > 0) {
             foreach ($this->changes as $key => [$space, $entry, $depth]) {
@@ -181,19 +181,21 @@ final class Transaction
         $this->view->history->thaw();
         $this->view->transactions->count--;
         $this->view->schedule();
-        $done = true;
+        $verdict = Verdict::Store;
         // First the flushes and tags: what was set after them stays.
         foreach (\array_diff_key($this->intents, $this->changes) as $key => $_) {
-            $done = $this->standing->endOne((string) $key) && $done;
+            $this->standing->endOne((string) $key) || $verdict = Verdict::Failed;
         }
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
             if ($entry === null) {
-                $done = $this->deletes->delete([$key], $space) && $done;
+                $this->deletes->delete([$key], $space) || $verdict = Verdict::Failed;
             } else {
-                $verdict = $this->sets->set($key, $space, $entry);
-                $done = $verdict !== Verdict::Failed && $verdict !== Verdict::Refused && $done;
-                if (($verdict !== Verdict::Store && $verdict !== Verdict::Same) || isset($this->fills[$key])) {
+                $set = $this->sets->set($key, $space, $entry);
+                if ($set === Verdict::Failed || $set === Verdict::Refused) {
+                    $verdict = Verdict::worst($verdict, $set);
+                }
+                if (($set !== Verdict::Store && $set !== Verdict::Same) || isset($this->fills[$key])) {
                     // It is not what this request has: that was refused, or was computed inside after the set.
                     $this->drop($key, $space);
                 }
@@ -201,11 +203,11 @@ final class Transaction
             $this->standing->ended($key);
         }
 
-        return $done;
+        return $verdict;
     }
 
-    /** @return ?bool see commit() */
-    public function rollBack(): ?bool
+    /** @return ?Verdict see commit() */
+    public function rollBack(): ?Verdict
     {
         $this->rollBackTo($this->depth);
 

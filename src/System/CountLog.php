@@ -50,27 +50,28 @@ final class CountLog
     /**
      * @param non-empty-array<string, int> $counts by name
      *
-     * @return bool false: they cannot be written now
+     * @return array<string, int> those that are written, by the names that were given: on a full disk some of them, or none
      */
-    public function add(array $counts): bool
+    public function add(array $counts): array
     {
         $lines = [];
-        $line = [];
-        $length = 0;
-        foreach ($counts as $name => $count) {
+        $given = [];
+        $line = -1;
+        $length = self::LINE;
+        foreach ($counts as $long => $count) {
             // Half of a line at most: what is longer is nothing that somebody reads.
-            $name = \strlen($name) > self::LINE / 2 ? self::other($name) : $name;
+            $name = \strlen($long) > self::LINE / 2 ? self::other($long) : $long;
             $length += \strlen($name) + 30;
             if ($length > self::LINE) {
-                $lines[] = self::line($line);
-                $line = [];
+                $line++;
                 $length = \strlen($name) + 30;
             }
-            $line[$name] = ($line[$name] ?? 0) + $count;
+            $lines[$line][$name] = ($lines[$line][$name] ?? 0) + $count;
+            $given[$line][$long] = $count;
         }
-        $lines[] = self::line($line);
+        $written = Quiet::call(fn(): int => $this->append(\array_map(self::line(...), $lines)));
 
-        return Quiet::call(fn(): bool => $this->append($lines));
+        return \array_replace([], ...\array_slice($given, 0, $written));
     }
 
     /**
@@ -91,18 +92,22 @@ final class CountLog
         });
     }
 
-    /** @param list<string> $lines */
-    private function append(array $lines): bool
+    /**
+     * @param array<int, string> $lines
+     *
+     * @return int how many of them are written, the first ones
+     */
+    private function append(array $lines): int
     {
         for ($try = 0; $try < self::TRIES; $try++) {
             if (Ownership::flaw($this->path) !== null) {
-                return false;
+                return 0;
             }
             $old = \function_exists('umask') ? \umask(0o077) : null;
             $file = \fopen($this->path, 'ae');
             $old === null || \umask($old);
             if ($file === false) {
-                return false;
+                return 0;
             }
             // Somebody sums up this file, which has another name by now.
             if (!\flock($file, \LOCK_SH | \LOCK_NB)) {
@@ -113,10 +118,13 @@ final class CountLog
                 continue;
             }
             $size = $status['size'];
+            $written = 0;
             foreach ($size > self::LONGEST ? [] : $lines as $line) {
-                if (\fwrite($file, $line) !== \strlen($line)) {
-                    return false;
+                // Its end is the next one's beginning, too: a reader needs it not.
+                if ((int) \fwrite($file, $line) < \strlen($line) - 1) {
+                    return $written;
                 }
+                $written++;
             }
             \fclose($file);
             if ($size > self::LONG) {
@@ -124,10 +132,10 @@ final class CountLog
                 $lock !== null && FileLock::take($lock, 0.0) && $this->sumUp(false);
             }
 
-            return $size <= self::LONGEST;
+            return $written;
         }
 
-        return false;
+        return 0;
     }
 
     /**

@@ -7,14 +7,20 @@ namespace Larder\System;
 /**
  * The last flushes of a cache on this server, and who asked for each: a file of a line of JSON each, beside the cache.
  *
- * It names no secret on purpose: of a URL it keeps the path, of a command line the words and the names of options. What it says of a
- * request is the visitor's: whoever prints it must expect anything.
+ * It means to name no secret: of a URL it keeps the path, of a command line the names of options and the words that do not look like
+ * a secret; a password that looks like a word stays. What it says of a request is the visitor's: whoever prints it must expect anything.
  */
 final readonly class FlushHistory
 {
     /** How many are shown; and lines of the file, before older ones are dropped. */
     public const MOST = 200;
     private const LINES = 2 * self::MOST;
+
+    /** Bytes of the file, of which more are not read; a larger one is begun anew. */
+    private const LARGEST = 1_048_576;
+
+    /** What an argument may not be: a token by its prefix (of GitHub, of AWS), or by letters and digits in one long word. */
+    private const TOKEN = '~^gh[a-z]_|^A[KS]IA[A-Z0-9]{16}$|^(?=\D*\d)(?=[^a-z]*[a-z])[^/.]{21,}$~i';
 
     /** Bytes of each text. */
     private const LONGEST = 300;
@@ -46,7 +52,10 @@ final readonly class FlushHistory
     /** @return list<array{time: int, group: string, done: bool, caller: string, request: string, user: string}> the last one first */
     public function last(): array
     {
-        $content = Quiet::call(fn(): string => Ownership::status($this->path) === null ? '' : (string) \file_get_contents($this->path));
+        \clearstatcache(true, $this->path);
+        $content = Quiet::call(fn(): string => Ownership::status($this->path) === null
+            ? ''
+            : (string) \file_get_contents($this->path, false, null, \max(0, (int) \filesize($this->path) - self::LARGEST), self::LARGEST));
         $flushes = [];
         foreach (\array_reverse(\explode("\n", $content)) as $line) {
             $flush = \json_decode($line, true);
@@ -80,13 +89,14 @@ final readonly class FlushHistory
                 // Another process has put a shorter one in its place.
                 continue;
             }
-            $content = (string) \stream_get_contents($file);
-            if (\substr_count($content, "\n") < self::LINES) {
+            $isLarge = (\fstat($file)['size'] ?? 0) > self::LARGEST;
+            $content = $isLarge ? '' : (string) \stream_get_contents($file);
+            if (!$isLarge && \substr_count($content, "\n") < self::LINES) {
                 \fwrite($file, ($content === '' || \str_ends_with($content, "\n") ? '' : "\n") . $line . "\n");
 
                 return;
             }
-            $kept = \array_slice(\explode("\n", \rtrim($content, "\n")), 1 - self::MOST);
+            $kept = $isLarge ? [] : \array_slice(\explode("\n", \rtrim($content, "\n")), 1 - self::MOST);
             $new = FileLock::file($this->path . '-new');
             $text = \implode("\n", [...$kept, $line]) . "\n";
             $new !== null && \ftruncate($new, 0) && \fwrite($new, $text) === \strlen($text) && \rename($this->path . '-new', $this->path);
@@ -137,7 +147,7 @@ final readonly class FlushHistory
                 // What follows may be its value, unless it switches something off.
                 $isValue = $name === $word && !\str_starts_with($word, '--no-');
             } else {
-                $shown[] = $i > 0 && ($isValue || \preg_match('~[=@]|://~', $word) === 1) ? '…' : $word;
+                $shown[] = $i > 0 && ($isValue || \preg_match('~[=@]|://~', $word) === 1 || \preg_match(self::TOKEN, $word) === 1) ? '…' : $word;
                 $isValue = false;
             }
         }

@@ -63,8 +63,8 @@ final class WrongUser extends \RuntimeException
             if ($i === 0 && !\is_executable($word)) {
                 $command .= ' php';
             }
-            // The message may reach a log, so it hides the password, which must be typed again.
-            $command .= ' ' . self::quoted(\preg_replace('~(://|%3A%2F%2F).*(@|%40)~is', '$1***$2', $word) ?? '…');
+            // What is hidden must be typed again.
+            $command .= ' ' . self::quoted(Secret::hidden($word));
         }
 
         return $command;

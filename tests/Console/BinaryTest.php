@@ -11,6 +11,7 @@ use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
@@ -102,12 +103,53 @@ final class BinaryTest extends TestCase
         self::assertSame(2, $this->larder(['get', 'k'], dsn: 'nonsense')->status, 'LARDER_DSN is read');
     }
 
-    /** Seen to fail: it said that all was done. */
-    public function testAValueThatCannotBeWrittenIsNotDone(): void
+    /** @return iterable<string, array{list<string>}> */
+    public static function printing(): iterable
+    {
+        yield 'get' => [['get', 'k']];
+        yield 'get, JSON' => [['get', 'k', '--json']];
+        yield 'metrics' => [['metrics']];
+        yield 'stats' => [['stats']];
+        yield 'doctor' => [['doctor']];
+        yield 'top' => [['top']];
+        yield 'top, JSON' => [['top', '--json', '--interval=0.1']];
+        yield 'why' => [['why', 'k']];
+        yield 'why --flush' => [['why', '--flush']];
+        yield 'fleet' => [['fleet']];
+        yield 'list' => [['list']];
+        yield 'help' => [['help', 'get']];
+        yield 'page:config' => [['page:config', 'varnish']];
+    }
+
+    /**
+     * Seen to fail: it said that all was done.
+     *
+     * @param list<string> $arguments
+     */
+    #[DataProvider('printing')]
+    public function testWhatCannotBeWrittenIsNotDone(array $arguments): void
     {
         self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
-        $shell = new Process(['sh', '-c', \implode(' ', \array_map(\escapeshellarg(...), [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', "--dsn=$this->dsn", 'get', 'k'])) . ' > /dev/full']);
-        self::assertSame(1, $shell->wait(), $shell->errors());
+        foreach (['>/dev/full' => 'No space left on device', '>&-' => 'Bad file descriptor'] as $to => $reason) {
+            $shell = $this->shell($arguments, $to);
+            self::assertSame(1, $shell->wait(60.0), $shell->errors());
+            self::assertStringEndsWith("failed with errno=" . ($to === '>&-' ? 9 : 28) . " $reason\n", $shell->errors());
+            self::assertSame(1, \substr_count($shell->errors(), 'standard output cannot be written'));
+        }
+    }
+
+    public function testAReaderThatHasGoneEndsItQuietly(): void
+    {
+        $shell = $this->shell(['top', '--json', '--interval=0.1'], '; echo "status $?" >&2; } | head -n 1', '{ ');
+        self::assertSame(0, $shell->wait(60.0));
+        self::assertStringEndsWith("\nstatus 1\n", $shell->errors());
+        self::assertStringNotContainsString('cannot be written', $shell->errors());
+    }
+
+    /** @param list<string> $arguments */
+    private function shell(array $arguments, string $to, string $from = ''): Process
+    {
+        return new Process(['sh', '-c', $from . \implode(' ', \array_map(\escapeshellarg(...), ['timeout', '60', \PHP_BINARY, self::binary(), ...$arguments])) . " $to"], ['LARDER_DSN' => $this->dsn]);
     }
 
     public function testAnotherUserGetsStatusThreeAndTheCommandToType(): void

@@ -7,6 +7,7 @@ namespace Larder\Tests\Console;
 use Larder\Cache;
 use Larder\Console\Application;
 use Larder\System\Clock;
+use Larder\System\IncidentLog;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -293,6 +294,55 @@ final class CommandsTest extends TestCase
         self::assertSame(1, $this->json('top', ['--once' => true])['entries']);
     }
 
+    /** On a terminal Symfony formats what top has formatted already. */
+    public function testKeysThatLookLikeMarkupAreShownOnATerminal(): void
+    {
+        foreach (['/<fg=zzz>', '<href=https://evil.example/>here</>', '\\<error>'] as $key) {
+            Cache::open($this->dsn)->set($key, 'x');
+        }
+        [$status, $output, $errors] = $this->tell('top', ['--once' => true], true);
+
+        self::assertSame(0, $status, $errors);
+        self::assertStringContainsString(' /<fg=zzz> ', $output);
+        self::assertStringContainsString(' <href=https://evil.example/>here</> ', $output);
+        self::assertStringContainsString(' \\<error> ', $output);
+        self::assertStringNotContainsString("\e]8;", $output);
+    }
+
+    /** @return iterable<string, array{string, array<string, mixed>}> */
+    public static function hostile(): iterable
+    {
+        yield 'the line that names the cache' => ['get', ['key' => 'k', '--group' => "evil\e[2J\u{202e}<error>"]];
+        yield 'a command that is none' => ["evil\e[2J<error>", []];
+        yield 'an order' => ['top', ['--sort' => "evil\e[2J<error>"]];
+        yield 'a complaint' => ['get', ['key' => 'k', '--dsn' => "redis:///nowhere/evil%1b[2J.sock"]];
+        yield 'the line that names the queue' => ['queue:status', ['name' => "evil\e[2J<error>", '--dsn' => 'memory://']];
+        yield 'a check' => ['doctor', ['--dsn' => "redis:///nowhere/evil%1b[2J.sock"]];
+    }
+
+    /** @param array<string, mixed> $arguments */
+    #[DataProvider('hostile')]
+    public function testNothingThatIsToldControlsTheTerminal(string $command, array $arguments): void
+    {
+        [, $output, $errors] = $this->tell($command, $arguments);
+
+        self::assertStringNotContainsString("\e", $output . $errors);
+        self::assertStringNotContainsString("\u{202e}", $output . $errors);
+        self::assertStringContainsString('evil', $output . $errors);
+    }
+
+    /** Whoever may write in the directory may write that file. */
+    public function testTheDoctorShowsAHostileFileAsText(): void
+    {
+        Cache::open($this->dsn)->set('k', 'v');
+        \file_put_contents($this->root->path . '/cache/' . IncidentLog::FILE, "2026-01-01T00:00:00Z evil\e[2J\e]8;;http://x\e\\here\n");
+        \chmod($this->root->path . '/cache/' . IncidentLog::FILE, 0o600);
+        [, $output] = $this->tell('doctor');
+
+        self::assertStringContainsString('evil\x1b[2J\x1b]8;;http://x\x1b\here', $output);
+        self::assertStringNotContainsString("\e", $output);
+    }
+
     /** @return iterable<string, array{string, array<string, mixed>, string}> */
     public static function misuse(): iterable
     {
@@ -300,6 +350,8 @@ final class CommandsTest extends TestCase
         yield 'cluster' => ['get', ['key' => 'k', '--dsn' => 'redis://a,b'], 'Redis Cluster'];
         yield 'unknown option in the DSN' => ['stats', ['--dsn' => 'memory://?bugdet=1M'], 'Did you mean "budget"'];
         yield 'a password is not told' => ['stats', ['--dsn' => 'redis://u:hunter2@h:x'], 'redis://…'];
+        yield 'what is typed in the wrong place is not told' => ['stats', ['--dsn' => 'memory://', '--sort' => 'redis://u:hunter2@h?secret=hunter2'], 'sort'];
+        yield 'nor what is no number' => ['top', ['--dsn' => 'memory://', '--interval' => 'redis://u:hunter2@h?secret=hunter2'], 'redis://***@h?secret=***'];
         yield 'no key' => ['get', [], 'key'];
         yield 'empty key' => ['get', ['key' => ''], 'empty'];
         yield 'unknown option' => ['get', ['key' => 'k', '--jsno' => true], 'jsno'];

@@ -323,6 +323,13 @@ final class DoctorTest extends TestCase
         self::fail('nothing about ' . $subject . ' in ' . $child->output);
     }
 
+    public function testAShortSecretIsWarnedOf(): void
+    {
+        $finding = fn(string $secret): ?string => $this->doctor('file://' . $this->root->path . "/cache?secret=$secret")[1]['short secret']['level'] ?? null;
+
+        self::assertSame(['warn', 'warn', null], [$finding('hunter2'), $finding(\str_repeat('x', 31)), $finding(\str_repeat('x', 32))]);
+    }
+
     public function testMissingExtensionsAreNamedWithTheirPackages(): void
     {
         $code = 'foreach (Larder\Console\Doctor\Machine::findings(Larder\Config\Options::from("file:///d")) as $f) { echo $f->subject, ": ", $f->text, " ", $f->fix, "\n"; }';

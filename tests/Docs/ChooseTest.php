@@ -38,6 +38,23 @@ final class ChooseTest extends TestCase
         self::assertSame(\array_map(static fn(string $name): string => \strtr(\strtolower($name), ' ', '-'), self::SECTIONS), $links[1]);
     }
 
+    /** Seen to fail: a directory that the web's user cannot make, and a command that is not installed. */
+    public function testWhatMustBeThereFirstIsSaidFirst(): void
+    {
+        $page = (string) \file_get_contents(self::DOCS . 'choose.md');
+        self::assertLessThan(\strpos($page, "\n## "), \strpos($page, 'composer require symfony/console'));
+        self::assertSame(1, \substr_count($page, 'symfony/console'), 'once');
+        $named = 0;
+        foreach (self::sections() as $name => $text) {
+            \preg_match('/^```[a-z ]*\n(.*?)^```$/ms', $text, $block);
+            if (\preg_match('~(?:sqlite|file)://(/[\w/]+?)(?:/larder)?[\'?]~', $block[1] ?? '', $found) === 1) {
+                $named++;
+                self::assertMatchesRegularExpression('~^\s*First, as root: `install -d -o www-data -g www-data -m 0700 ' . $found[1] . '`~', $text, $name);
+            }
+        }
+        self::assertSame(1, $named);
+    }
+
     /** Seen to fail: another figure. */
     public function testEachFigureStandsInTheBenchmarks(): void
     {

@@ -170,6 +170,45 @@ final class OpenMetricsTest extends TestCase
         }
     }
 
+    public function testEachGroupHasASeriesOfItsOwn(): void
+    {
+        $cache = $this->open('none');
+        $names = [['a', 'b'], ['a/b'], ['a%2Fb'], ["\xff"], ['%FF'], ['%25FF'], ['(none)'], ['%28none%29'], ['(other)'], ['%28other%29'], ['a', '/b'], ['a//b'], ['ä'], ['%C3%A4']];
+        foreach ($names as $i => $path) {
+            $group = $cache;
+            foreach ($path as $name) {
+                $group = $group->group($name);
+            }
+            // Each as often as no other.
+            for ($get = 0; $get <= $i; $get++) {
+                $group->get("key$get");
+            }
+        }
+        unset($cache, $group);
+
+        $misses = \array_map(static fn(array $tiers): int => $tiers['request']['miss'] ?? 0, $this->gets());
+        self::assertEqualsCanonicalizing(\range(1, \count($names)), \array_values($misses));
+        self::assertSame([1, 13, 2], [$misses['a/b'] ?? 0, $misses['ä'] ?? 0, $misses['a%2Fb'] ?? 0]);
+        self::assertSame(\count($names), \preg_match_all('/^larder_gets_total\{group="[^"]*",tier="request",result="miss"\} \d+$/m', $this->text()));
+    }
+
+    /** On a full disk some lines of a process are written, and some are not. */
+    public function testWhatWasWrittenBeforeTheDiskWasFullCountsOnce(): void
+    {
+        $code = '$log = new Larder\System\CountLog($argv[1]);'
+            . ' $observer = new Larder\Request\Observer($log, null, new Larder\System\FailureLog(new Psr\Log\NullLogger()), "disk");'
+            . ' for ($i = 0; $i < 90; $i++) { $space = new Larder\Request\Space(""); $space = $space->group("group-of-the-application-$i", false); for ($n = 0; $n <= $i; $n++) { $observer->truth($space, true); } }'
+            . ' pcntl_signal(SIGXFSZ, SIG_IGN);'
+            . ' foreach ([5000, 9000, -1, -1] as $bytes) { posix_setrlimit(POSIX_RLIMIT_FSIZE, $bytes, -1) || exit(1); $observer->flush(); }';
+        $path = $this->directory->file('counts');
+        $child = Process::snippet($code, [$path]);
+        self::assertSame(0, $child->wait(), $child->errors());
+
+        $counts = (new CountLog($path))->read();
+        self::assertCount(90, $counts);
+        self::assertSame(\array_sum(\range(1, 90)), \array_sum($counts));
+    }
+
     public function testThereIsABoundOfGroups(): void
     {
         $cache = $this->open('none');

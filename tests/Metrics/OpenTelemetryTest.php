@@ -108,6 +108,31 @@ final class OpenTelemetryTest extends TestCase
         self::assertFalse(Span::getCurrent()->isRecording());
     }
 
+    public function testFibersThatComputeTheSameKeyKeepTheirSpansApart(): void
+    {
+        $cache = $this->open(true);
+        /** @var \ArrayObject<int, mixed> $within */
+        $within = new \ArrayObject();
+        $fibers = [];
+        for ($i = 0; $i < 2; $i++) {
+            $fibers[] = $fiber = new \Fiber(static fn(): mixed => $cache->remember('key', static function () use ($within): mixed {
+                $span = Span::getCurrent();
+                $value = \Fiber::suspend();
+                $within[] = $span;
+
+                return $value;
+            }));
+            $fiber->start();
+        }
+        foreach ($fibers as $fiber) {
+            $fiber->resume('value');
+        }
+
+        self::assertCount(2, $within);
+        self::assertSame($within->getArrayCopy(), $this->spans('cache.compute'), 'who ends first, ends the span that it has begun');
+        self::assertFalse(Span::getCurrent()->isRecording());
+    }
+
     private function open(bool $keys = false): Cache
     {
         return Cache::open(['dsn' => 'sqlite://' . $this->directory->file('cache'), 'near' => 'none', 'events' => new OpenTelemetry($this->tracer, $keys)]);

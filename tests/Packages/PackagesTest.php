@@ -78,6 +78,30 @@ final class PackagesTest extends TestCase
         self::assertSame(['php-ext', 'wordpress-plugin', 'symfony-bundle'], \array_map(static fn(string $name): mixed => self::json((string) \file_get_contents("$packages/$name/composer.json"))['type'], ['ext', 'wordpress-plugin', 'symfony-bundle']));
     }
 
+    /** Seen to fail: vendor/ and build/ of a checkout that is worked in. */
+    public function testComposersArchiveHasWhatGitsHas(): void
+    {
+        $checkout = new TemporaryDirectory('larder-checkout');
+        self::done(['sh', '-c', 'git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - | tar -x -C ' . \escapeshellarg($checkout->path)], (string) \realpath(self::ROOT));
+        self::done(['sh', '-c', 'git init -q && git add -A && git -c user.name=test -c user.email=test@localhost commit -qm all && git archive --output=.git/git.tar HEAD'], $checkout->path);
+        // What using it leaves there, and git ignores.
+        foreach (['vendor/symfony/console', 'build/packages', '.cache', 'ext/modules', 'ext/build'] as $directory) {
+            \mkdir($checkout->file($directory), 0o777, true);
+            $checkout->write("$directory/file.php", '<?php');
+        }
+        $checkout->write('composer.lock', '{}');
+        self::done(['composer', 'archive', '--no-interaction', '--format=tar', '--dir=' . $checkout->file('.git'), '--file=composer'], $checkout->path);
+
+        $of = static function (string $archive) use ($checkout): array {
+            $files = \array_values(\array_filter(\explode("\n", self::done(['tar', '-tf', $checkout->file(".git/$archive.tar")], $checkout->path)), static fn(string $file): bool => $file !== '' && !\str_ends_with($file, '/')));
+            \sort($files);
+
+            return $files;
+        };
+        self::assertContains('src/Cache.php', $of('git'));
+        self::assertSame($of('git'), $of('composer'));
+    }
+
     /** Seen to fail: Larder\Lab in the autoloader of larder/larder. */
     public function testTheLibraryAlone(): void
     {

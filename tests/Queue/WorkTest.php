@@ -45,6 +45,30 @@ final class WorkTest extends TestCase
         self::assertSame(['ready' => 0, 'delayed' => 0, 'claimed' => 0, 'dead' => 0, 'paused' => false, 'late' => null], $queue->stats());
     }
 
+    /** Seen to fail: what was pushed before the change went among the dead. */
+    public function testASecretIsChangedWithoutALoss(): void
+    {
+        $queue = fn(string $secret): Queue => Queue::open(['dsn' => $this->dsn(), 'secret' => $secret], 'mail');
+        foreach (['oldest', 'older', 'new', 'forgotten'] as $secret) {
+            $queue($secret)->push($secret);
+        }
+        $work = new Process(
+            [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:work', 'mail', '--handler=' . __DIR__ . '/handler.php', '--stop-when-empty'],
+            ['LARDER_QUEUE_SECRET' => 'new', 'LARDER_QUEUE_PREVIOUS_SECRETS' => 'older, oldest,'] + $this->environment(),
+        );
+
+        self::assertSame(0, $work->wait(60.0), $work->errors());
+        self::assertSame(['begin oldest', 'end oldest', 'begin older', 'end older', 'begin new', 'end new'], $this->log());
+        self::assertSame(['It is not signed with this secret.'], \array_column($queue('new')->dead(), 'error'));
+
+        $work = new Process(
+            [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:status', 'mail'],
+            ['LARDER_QUEUE_SECRET' => null, 'LARDER_QUEUE_PREVIOUS_SECRETS' => 'old'] + $this->environment(),
+        );
+        self::assertSame(2, $work->wait());
+        self::assertStringContainsString('LARDER_QUEUE_SECRET', $work->errors());
+    }
+
     public function testWhatThrowsWaitsAndIsDeadInTheEndWithItsError(): void
     {
         $queue = $this->queue('?attempts=2');

@@ -141,6 +141,21 @@ abstract class Outcomes extends TestCase
         self::assertSame(Outcome::Kept, $outcome($a->add('ended', 2, -1), false));
         self::assertSame(Outcome::Kept, $outcome($a->update('k', static fn(): null => null), null));
         self::assertSame(Outcome::Kept, $outcome($a->remember('none', static fn(Computation $now): bool => $now->doNotStore() === $now), true));
+        $throws = static fn(): never => throw new \LogicException();
+        foreach ([
+            'update' => static fn() => $a->update('k', $throws),
+            'remember' => static fn() => $a->remember('throws', $throws),
+            'remember in a transaction' => static fn() => $a->begin() ?? $a->remember('throws', $throws),
+        ] as $what => $call) {
+            $a->delete('between');
+            try {
+                $call();
+                self::fail("$what has not thrown");
+            } catch (\LogicException) {
+                self::assertSame(Outcome::Kept, $a->lastOutcome(), $what);
+            }
+        }
+        $a->rollBack();
         self::assertSame(Outcome::Missing, $outcome($a->replace('missing', 2), false));
         self::assertSame(Outcome::Missing, $outcome($a->replace('missing', 2, -1), false));
         self::assertSame(Outcome::Missing, $outcome($a->update('missing', static fn(): int => 1), null));
@@ -205,6 +220,11 @@ abstract class Outcomes extends TestCase
             self::assertFalse($call(), $what);
             self::assertSame(Outcome::NotStorable, $cache->lastOutcome(), $what);
         }
+        $cache->begin();
+        self::assertTrue($cache->set('k', $large));
+        self::assertSame(Outcome::Stored, $cache->lastOutcome(), 'it waits');
+        self::assertFalse($cache->commitTransaction());
+        self::assertSame(Outcome::NotStorable, $cache->lastOutcome(), 'at the end of a transaction');
         $cache->get('filled');
         self::assertTrue($cache->fill('filled', $large));
         self::assertSame(Outcome::Stored, $cache->lastOutcome());

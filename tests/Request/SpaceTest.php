@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Request;
 
+use Larder\Cache;
 use Larder\Request\InvalidKey;
 use Larder\Request\Space;
 use PHPUnit\Framework\TestCase;
@@ -66,6 +67,35 @@ final class SpaceTest extends TestCase
             } catch (InvalidKey $e) {
                 self::assertMatchesRegularExpression('/give it|hash it|use one that stands/', $e->getMessage());
             }
+        }
+    }
+
+    /** Seen to fail: strlen() complained of an argument that is not the caller's. */
+    public function testATagThatIsNoStringIsRefusedAtEachDoor(): void
+    {
+        $cache = Cache::open('memory://');
+        $cache->set('there', 1);
+        foreach (['[5]' => "of type int: write '5'.", '[null]' => 'of type null.', '[["a"]]' => 'of type array.', '{"key":1.5}' => 'of type float.'] as $json => $says) {
+            /** @var list<string> $tags */
+            $tags = \json_decode($json, true);
+            foreach ([
+                'set' => static fn() => $cache->set('k', 1, tags: $tags),
+                'add' => static fn() => $cache->add('k', 1, tags: $tags),
+                'replace' => static fn() => $cache->replace('there', 1, tags: $tags),
+                'fill' => static fn() => $cache->fill('k', 1, tags: $tags),
+                'remember' => static fn() => $cache->remember('k', static fn(): int => 1, tags: $tags),
+                'setMultiple' => static fn() => $cache->setMultiple(['k' => 1], tags: $tags),
+                'setEach' => static fn() => $cache->setEach(['k' => 1], [], ['k' => $tags]),
+            ] as $door => $call) {
+                try {
+                    $call();
+                    self::fail("$door has taken it");
+                } catch (InvalidKey $invalid) {
+                    self::assertStringEndsWith($says, $invalid->getMessage(), $door);
+                    self::assertStringStartsWith('A tag must be a string', $invalid->getMessage(), $door);
+                }
+            }
+            self::assertFalse($cache->has('k'));
         }
     }
 }

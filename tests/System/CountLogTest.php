@@ -31,8 +31,8 @@ final class CountLogTest extends TestCase
     {
         self::assertSame([], $this->log->read());
 
-        self::assertTrue($this->log->add(['a|' => 1, 'b|x' => 2]));
-        self::assertTrue((new CountLog($this->path))->add(['b|x' => 40]));
+        self::assertSame(['a|' => 1, 'b|x' => 2], $this->log->add(['a|' => 1, 'b|x' => 2]));
+        self::assertSame(['b|x' => 40], (new CountLog($this->path))->add(['b|x' => 40]));
 
         self::assertSame(['a|' => 1, 'b|x' => 42], $this->log->read());
         self::assertSame(0o100600, \fileperms($this->path));
@@ -118,7 +118,7 @@ final class CountLogTest extends TestCase
         self::assertNotFalse($file);
         \flock($file, \LOCK_SH);
         for ($i = 0; $i < 3000; $i++) {
-            self::assertTrue($this->log->add(['a|' => 1]));
+            self::assertSame(['a|' => 1], $this->log->add(['a|' => 1]));
         }
         self::assertSame(3001, $this->log->read()['a|']);
         self::assertFileExists($this->path . '-old');
@@ -164,11 +164,36 @@ final class CountLogTest extends TestCase
 
     public function testWhatCannotBeWrittenIsToldTheCaller(): void
     {
-        self::assertFalse((new CountLog($this->directory->file('none/counts')))->add(['a|' => 1]));
+        self::assertSame([], (new CountLog($this->directory->file('none/counts')))->add(['a|' => 1]));
 
         \symlink($this->directory->file('elsewhere'), $this->path);
-        self::assertFalse($this->log->add(['a|' => 1]), 'somebody else may have put the link there');
+        self::assertSame([], $this->log->add(['a|' => 1]), 'somebody else may have put the link there');
         self::assertFileDoesNotExist($this->directory->file('elsewhere'));
+    }
+
+    /** A disk that is full in the middle of a line. */
+    public function testWhatIsWrittenIsToldByTheNamesThatWereGiven(): void
+    {
+        $counts = \array_combine(\array_map(static fn(int $i): string => \str_repeat('x', 900) . "|$i", \range(1, 12)), \range(1, 12));
+        $code = 'pcntl_signal(SIGXFSZ, SIG_IGN); posix_setrlimit(POSIX_RLIMIT_FSIZE, (int) $argv[2], -1);'
+            . ' echo json_encode((new Larder\System\CountLog($argv[1]))->add(json_decode($argv[3], true))), "\n";';
+        $whole = $this->log->add($counts);
+        self::assertSame($counts, $whole);
+        $first = (int) \strpos((string) \file_get_contents($this->path), "\n\n") + 1;
+        // Of the second line all but its end, of which a reader needs nothing; and one byte less.
+        $second = (int) \strpos((string) \file_get_contents($this->path), "\n\n", $first) + 1;
+        foreach ([$first => 4, $first + 100 => 4, $second - 2 => 4, $second - 1 => 8, $second => 8] as $bytes => $count) {
+            \unlink($this->path);
+            $child = Process::snippet($code, [$this->path, (string) $bytes, (string) \json_encode($counts)]);
+            $written = (array) \json_decode((string) $child->line(), true);
+            self::assertSame(0, $child->wait(), $child->errors());
+            self::assertSame(\array_slice($counts, 0, $count), $written, "$bytes bytes");
+            $rest = \array_diff_key($counts, $written);
+            self::assertSame($rest, $this->log->add($rest));
+            self::assertSame($counts, $this->log->read());
+        }
+        $endless = \str_repeat('y', 5000) . '|last';
+        self::assertSame([$endless => 7], $this->log->add([$endless => 7]));
     }
 
     public function testAReaderDoesNotWaitForEver(): void

@@ -32,13 +32,13 @@ final class FlushHistoryTest extends TestCase
         $this->directory->write('vendor/library.php', '<?php function library(Larder\Cache $cache): void { $cache->flush(); }');
         $script = $this->directory->write('app.php', "<?php\nrequire " . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ";\n\nfunction clean(Larder\\Cache \$cache): void\n{\n    library(\$cache->group('a')->group('b/c'));\n}\nrequire __DIR__ . '/vendor/library.php';\n\$cache = Larder\\Cache::open('{$this->dsn()}');\nclean(\$cache);\n(new Larder\\Psr\\SimpleCache(\$cache))->clear();\n\$cache->invalidateTags('tag');\n\$cache->delete('key');\n");
         $before = \time();
-        $process = Process::php($script, ['--no-color', 'clean', '--token=abc', '-pabc', '--password', 'abc', 'redis://user:abc@host', 'key=abc', 'word']);
+        $process = Process::php($script, ['--no-color', 'clean', '--token=abc', '-pabc', '--password', 'abc', 'redis://user:abc@host', 'key=abc', 'word', 'ghp_abc', 'AKIAABCDEFGHIJKLMNOP', 'abcdefghijklmnop123456', 'app/models/product-of-2026.php', 'a-word-that-is-long-without-any']);
         self::assertSame(0, $process->wait(), $process->errors());
 
         $flushes = $this->flushes();
         self::assertSame(['psr-16', 'a/b/c'], \array_column($flushes, 'group'));
         self::assertSame(["$script:11", "$script:6"], \array_column($flushes, 'caller'), 'the line of the application, not of a library');
-        self::assertSame(["$script --no-color clean --token… -p… --password … … … word"], \array_unique(\array_column($flushes, 'request')), 'no value that may be a secret');
+        self::assertSame(["$script --no-color clean --token… -p… --password … … … word … … … app/models/product-of-2026.php a-word-that-is-long-without-any"], \array_unique(\array_column($flushes, 'request')), 'no value that may be a secret');
         self::assertSame([[true], [Ownership::name(Ownership::user())]], [\array_unique(\array_column($flushes, 'done')), \array_unique(\array_column($flushes, 'user'))]);
         self::assertGreaterThanOrEqual($before, $flushes[1]['time']);
         self::assertSame(0o100600, \fileperms($this->file()));
@@ -112,6 +112,29 @@ final class FlushHistoryTest extends TestCase
 
         self::assertSame(['', '', 'two', 'one'], \array_column($history->last(), 'group'));
         self::assertSame([false, false, false, true], \array_column($history->last(), 'done'));
+    }
+
+    /** Somebody, or a bug, may have written anything there: neither a flush nor a reader takes its size in memory. */
+    public function testAHugeFileIsNotReadWhole(): void
+    {
+        $path = $this->directory->file('flushes');
+        $code = 'ini_set("memory_limit", memory_get_usage() + 16_000_000 . ""); $h = new Larder\System\FlushHistory($argv[1]); echo count($h->last()), "\n"; $h->note("mine", true); echo json_encode(array_column($h->last(), "group")), "\n";';
+        foreach (["{\"group\":\"before\"}\n", '{"group":"one line without an end'] as $line) {
+            \file_put_contents($path, \str_repeat($line, 10));
+            $file = \fopen($path, 'r+');
+            self::assertNotFalse($file);
+            // A hole takes no room on the disk.
+            \ftruncate($file, 200_000_000);
+            \fclose($file);
+            $process = Process::snippet($code, [$path]);
+            self::assertSame(0, $process->wait(), $process->errors());
+            self::assertSame(['0', '["mine"]'], [$process->line(), $process->line()]);
+            \clearstatcache();
+            self::assertLessThan(1000, \filesize($path));
+        }
+        // Of one that is about as large as it may be all that fits is read.
+        \file_put_contents($path, \str_repeat('{"group":"' . \str_repeat('x', 10_000) . "\"}\n", 150));
+        self::assertCount(104, (new FlushHistory($path))->last());
     }
 
     public function testAFlushIsDoneWhereItCannotBeNoted(): void

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Larder\Tests\System;
 
+use Larder\Cache;
+use Larder\Psr\CacheItemPool;
+use Larder\Psr\SimpleCache;
 use Larder\System\Interval;
 use Larder\System\InvalidInterval;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -37,6 +40,31 @@ final class IntervalTest extends TestCase
     public function testItIsInSeconds(\DateInterval $interval, int $up, int $down): void
     {
         self::assertSame([$up, $down], [Interval::seconds($interval, true), Interval::seconds($interval, false)]);
+    }
+
+    /** Seen to fail: the PSRs' doors said to give 0, which deletes there. */
+    public function testEachDoorSaysWhatNeverExpiresThere(): void
+    {
+        $long = new \DateInterval('P10001Y');
+        $cache = Cache::open('memory://');
+        $simple = new SimpleCache($cache);
+        $pool = new CacheItemPool($cache);
+        foreach ([
+            '0' => static fn() => $cache->set('k', 1, $long),
+            'null' => static fn() => $simple->set('k', 1, $long),
+            'null ' => static fn() => $simple->setMultiple(['k' => 1], $long),
+            'null  ' => static fn() => $pool->getItem('k')->expiresAfter($long),
+        ] as $never => $call) {
+            try {
+                $call();
+                self::fail('It has taken it.');
+            } catch (\InvalidArgumentException $invalid) {
+                self::assertStringEndsWith('give ' . \trim((string) $never) . ' as its time to live.', $invalid->getMessage());
+            }
+        }
+        self::assertTrue($cache->set('k', 1, 0));
+        self::assertTrue($simple->set('l', 1, null));
+        self::assertSame([1, 1], [$cache->get('k'), $simple->get('l')]);
     }
 
     public function testMonthsAndYearsAreTheCalendarsFromNow(): void

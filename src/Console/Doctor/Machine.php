@@ -15,6 +15,9 @@ final class Machine
     /** Bytes; with less, APCu keeps evicting entries of a medium site. */
     private const LEAST_SHARED_MEMORY = 67_108_864;
 
+    /** Characters. Who has a signed value can try secrets as fast as his machines count. */
+    private const LEAST_SECRET = 32;
+
     /** @return iterable<Finding> */
     public static function findings(Options $options): iterable
     {
@@ -24,6 +27,9 @@ final class Machine
         yield self::opcache();
         yield from self::apcu($options);
         yield self::boot();
+        if ($options->secret !== null && \strlen($options->secret) < self::LEAST_SECRET) {
+            yield Finding::warn('short secret', 'the option "secret" has ' . \strlen($options->secret) . ' characters: whoever can read the server may try them all', 'Give one of ' . self::LEAST_SECRET . ' characters or more, for example the output of: php -r "echo bin2hex(random_bytes(32));" and keep the old one behind it in a list until its values are gone.');
+        }
     }
 
     /** @return iterable<Finding> */

@@ -7,7 +7,6 @@ namespace Larder\Console\Queue;
 use Larder\Console\Support\Text;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\ConsoleSectionOutput;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -86,7 +85,7 @@ final class Progress
     private function say(string $line): void
     {
         $this->section?->clear();
-        $this->errors->writeln('<comment>larder: ' . OutputFormatter::escape(Text::line($line, 1_000)) . '</comment>');
+        $this->errors->writeln('<comment>larder: ' . Text::shown($line, 1_000) . '</comment>');
     }
 
     private function show(bool $isLast): void

@@ -4,9 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Console\Support;
 
-use Larder\System\Quiet;
+use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Output\OutputInterface;
-use Symfony\Component\Console\Output\StreamOutput;
 
 /** Formats numbers and values for people and programs. */
 final class Text
@@ -63,15 +62,10 @@ final class Text
         return \mb_strimwidth($text, 0, $width, '…', 'UTF-8');
     }
 
-    /** Writes bytes as they are. False: not all of them; a disk may be full. Symfony's write() does not say so. */
-    public static function write(OutputInterface $output, string $bytes): bool
+    /** The same for Symfony's output, which would take what looks like its markup for that: `<error>`, `<href=…>`. */
+    public static function shown(string $text, int $width = 1 << 30): string
     {
-        if ($output instanceof StreamOutput && !$output->isQuiet()) {
-            return Quiet::call(static fn(): bool => \fwrite($output->getStream(), $bytes) === \strlen($bytes)) === true;
-        }
-        $output->write($bytes, false, OutputInterface::OUTPUT_RAW);
-
-        return true;
+        return OutputFormatter::escape(self::line($text, $width));
     }
 
     /**
