@@ -142,6 +142,10 @@ final class Trim
                     $signal = \SIGUSR1;
                 }
             } finally {
+                // Whoever started this may have had them ignored, or held.
+                \pcntl_signal(\SIGUSR1, \SIG_DFL);
+                \pcntl_signal(\SIGUSR2, \SIG_DFL);
+                \pcntl_sigprocmask(\SIG_UNBLOCK, [\SIGUSR1, \SIGUSR2]);
                 // No destructor of this process's runs in the other user's name, and nothing that comes after this.
                 \posix_kill(\posix_getpid(), $signal);
                 exit(1);

@@ -48,6 +48,20 @@ final class TrimTest extends FleetCase
         self::assertSame('none then', $this->server->as(self::ANNA, '$s = Larder\Segment::open(' . \var_export($this->path(self::ANNA), true) . '); echo $s->get("k0", "none"), " "; $s->set("k", "then"); echo $s->get("k");'));
     }
 
+    /** As `nohup` and others leave signals. Seen to fail: nothing could be opened, it said. */
+    public function testWhereTheSignalsAreIgnored(): void
+    {
+        $this->fill(self::ANNA);
+        \pcntl_signal(\SIGUSR1, \SIG_IGN);
+        \pcntl_sigprocmask(\SIG_BLOCK, [\SIGUSR2], $before);
+        try {
+            self::assertSame([self::ANNA], \array_column($this->server->document('--trim=0')['trimmed'], 'uid'));
+        } finally {
+            \pcntl_sigprocmask(\SIG_SETMASK, \is_array($before) ? $before : []);
+            \pcntl_signal(\SIGUSR1, \SIG_DFL);
+        }
+    }
+
     /** Seen to fail: an activity without the counts, or one that is not compared; the first look that counts as an hour. */
     public function testOnlyWhatWasNotUsedForSoLong(): void
     {
