@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-metrics test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
+.PHONY: newcomer packages release screenshots-wordpress help setup demo demo-failover test test-slow test-long test-metrics test-web test-valkey test-wordpress test-wordpress-here check style stan fix build fuzz bench bench-quick instructions bench-fpm self-check cache-tests screenshots ext ext-costs ext-test ext-debug arginfo debian plugin frameworks test-bridge test-bridge-debian
 
 export COMPOSER_ALLOW_SUPERUSER := 1
 export COMPOSER_NO_INTERACTION := 1
@@ -145,6 +145,9 @@ ext-debug: ## test the extension with PHP's debug build, with threads, and under
 arginfo: setup ## write ext/larder_arginfo.h from ext/larder.stub.php
 	@bin/setup ext
 	@ext/arginfo
+
+newcomer: ## type each row of docs/choose.md on a new Debian 12 and 13, as somebody who has just installed it (root, ten minutes)
+	@bin/newcomer
 
 debian: setup ## build and test everything on another release of Debian (SUITE=trixie, which has PHP 8.4)
 	@bin/setup debian
