@@ -7,7 +7,6 @@ namespace Larder\Console;
 use Larder\Codec\NotStorable;
 use Larder\Config\InvalidConfiguration;
 use Larder\Config\Version;
-use Larder\Console\Support\Output;
 use Larder\Console\Support\Text;
 use Larder\Lab\Console\BenchCommand;
 use Larder\Lab\Console\CompareCommand;

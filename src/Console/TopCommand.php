@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Console;
 
 use Larder\Cache;
-use Larder\Console\Support\Output;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;

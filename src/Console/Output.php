@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Larder\Console\Support;
+namespace Larder\Console;
 
 use Larder\System\Quiet;
 use Symfony\Component\Console\Output\ConsoleOutput;
