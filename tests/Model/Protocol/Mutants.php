@@ -262,7 +262,7 @@ final class Mutants
             'what is deleted in a transaction is deleted at once alone' => [
                 [$transaction => [
                     '$told = $this->intend($key, $space);' => '$told = $this->deletes->delete([$key], $space);',
-                    '$done = $this->deletes->delete([$key], $space) && $done;' => '',
+                    '$this->deletes->delete([$key], $space) || $verdict = Verdict::Failed;' => '',
                 ]],
                 ['in a transaction: deletes', 'reads and fills'], [0, 1], 'none', false,
             ],
@@ -288,7 +288,7 @@ final class Mutants
                 ['in a transaction: writes and fills, which is rolled back', 'reads and fills'], [0, 1], 'none', false,
             ],
             'what was set in a transaction is stored whatever came between' => [
-                [$transaction => ['$verdict = $this->sets->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1, false); $verdict = $this->sets->set($key, $space, $entry);']],
+                [$transaction => ['$set = $this->sets->set($key, $space, $entry);' => '$this->standing->endOne($key); $this->view->history->swapped($key, \PHP_INT_MAX - 1, false); $set = $this->sets->set($key, $space, $entry);']],
                 ['in a transaction: reads, modifies, writes', 'writes and sets'], [0, 1], 'none', true,
             ],
         ];
