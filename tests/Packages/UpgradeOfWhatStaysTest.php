@@ -227,7 +227,7 @@ final class UpgradeOfWhatStaysTest extends TestCase
             session_set_save_handler(Larder\Session\SessionHandler::over($a[0]), true);
             $a[2] === '' || session_id($a[2]);
             for ($i = 0; $i < $a[3]; $i++) {
-                session_start(['use_cookies' => 0, 'use_only_cookies' => 0, 'use_strict_mode' => 1, 'cache_limiter' => '']);
+                session_start(['use_cookies' => 0, 'use_strict_mode' => 1, 'cache_limiter' => '']);
                 $_SESSION['visits'] = ($_SESSION['visits'] ?? 0) + 1;
                 $_SESSION['values'] ??= $a[4];
                 session_write_close();

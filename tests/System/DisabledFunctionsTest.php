@@ -106,10 +106,10 @@ final class DisabledFunctionsTest extends TestCase
                 Larder\RateLimiter::open($dsn)->slidingWindow('limit', 1, 60)->isAllowed && !Larder\RateLimiter::open($dsn)->slidingWindow('limit', 1, 60)->isAllowed || exit('limit');
                 $handler = Larder\Session\SessionHandler::over($dsn);
                 session_set_save_handler($handler, true);
-                session_start(['use_strict_mode' => 1, 'use_cookies' => 0, 'use_only_cookies' => 0, 'cache_limiter' => '']);
+                session_start(['use_strict_mode' => 1, 'use_cookies' => 0, 'cache_limiter' => '']);
                 $_SESSION['n'] = 1;
                 session_write_close();
-                session_start(['use_strict_mode' => 1, 'use_cookies' => 0, 'use_only_cookies' => 0, 'cache_limiter' => '']);
+                session_start(['use_strict_mode' => 1, 'use_cookies' => 0, 'cache_limiter' => '']);
                 $_SESSION['n'] === 1 || exit('session');
                 session_destroy();
                 session_id('');
