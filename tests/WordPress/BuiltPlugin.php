@@ -57,4 +57,16 @@ final class BuiltPlugin
 
         return \explode("\n", \trim($process->output() . $process->errors()));
     }
+
+    /** @return list<string> its files, sorted as bytes */
+    public static function files(): array
+    {
+        $files = [];
+        foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator(self::path(), \FilesystemIterator::SKIP_DOTS)) as $file => $entry) {
+            $files[] = \substr((string) $file, \strlen(self::path()) + 1);
+        }
+        \sort($files, \SORT_STRING);
+
+        return $files;
+    }
 }

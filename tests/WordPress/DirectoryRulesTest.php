@@ -90,7 +90,7 @@ final class DirectoryRulesTest extends TestCase
     public function testWhatRunsInTheLibraryDeclaresOnly(): void
     {
         $others = [];
-        foreach (self::files() as $file) {
+        foreach (BuiltPlugin::files() as $file) {
             if (\str_starts_with($file, 'vendor/') && \str_ends_with($file, '.php')) {
                 foreach (self::statements(self::parse($file)) as $statement) {
                     // Bundles ask whether a class is there; a file may need another one.
@@ -160,7 +160,7 @@ final class DirectoryRulesTest extends TestCase
 
     public function testTheFilesAreOfKindsAndNamesThatAreAllowed(): void
     {
-        $files = self::files();
+        $files = BuiltPlugin::files();
         self::assertSame([], \array_values(\preg_grep('~^(?:(?:[\w-]+/)*(?:[\w-]+(?:\.all)?\.(?:php|css|js)|LICENSE)|readme\.txt|composer\.json|languages/larder\.pot)$~', $files, \PREG_GREP_INVERT) ?: []));
         $names = \array_map(\strtolower(...), $files);
         self::assertSame([], \array_diff_key($names, \array_unique($names)), 'On some machines two names are one.');
@@ -169,7 +169,7 @@ final class DirectoryRulesTest extends TestCase
     public function testNoFileIsOfAnotherLicence(): void
     {
         $licences = [];
-        foreach (self::files() as $file) {
+        foreach (BuiltPlugin::files() as $file) {
             if (\basename($file) === 'LICENSE') {
                 $licences[$file] = \preg_match('/\b(MIT|GNU GENERAL PUBLIC LICENSE)\b|Permission is hereby granted, free of charge/', self::text($file), $match) === 1 ? $match[1] ?? 'MIT' : '';
                 continue;
@@ -185,7 +185,7 @@ final class DirectoryRulesTest extends TestCase
     /** @return iterable<string, array{string}> the plugin's own PHP */
     public static function own(): iterable
     {
-        foreach (self::files() as $file) {
+        foreach (BuiltPlugin::files() as $file) {
             if (\str_ends_with($file, '.php') && !\str_starts_with($file, 'vendor/')) {
                 yield $file => [$file];
             }
@@ -195,7 +195,7 @@ final class DirectoryRulesTest extends TestCase
     /** @return list<string> in vendor/ */
     private static function packages(): array
     {
-        $packages = \preg_replace('~^vendor/([^/]+/[^/]+)/.*$~', '$1', \preg_grep('~^vendor/~', self::files()) ?: []);
+        $packages = \preg_replace('~^vendor/([^/]+/[^/]+)/.*$~', '$1', \preg_grep('~^vendor/~', BuiltPlugin::files()) ?: []);
 
         return \array_values(\array_unique($packages));
     }
@@ -253,17 +253,5 @@ final class DirectoryRulesTest extends TestCase
     private static function text(string $file): string
     {
         return (string) \file_get_contents(BuiltPlugin::path($file));
-    }
-
-    /** @return list<string> sorted as bytes */
-    private static function files(): array
-    {
-        $files = [];
-        foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator(BuiltPlugin::path(), \FilesystemIterator::SKIP_DOTS)) as $file => $entry) {
-            $files[] = \substr((string) $file, \strlen(BuiltPlugin::path()) + 1);
-        }
-        \sort($files, \SORT_STRING);
-
-        return $files;
     }
 }

@@ -34,19 +34,19 @@ final class PluginBuildTest extends TestCase
             $zip->getExternalAttributesIndex($i, $system, $attributes);
             self::assertSame(0o100644, $attributes >> 16, $name);
         }
-        self::assertSame($names, \array_map(static fn(string $file): string => 'larder/' . $file, self::files()));
+        self::assertSame($names, \array_map(static fn(string $file): string => 'larder/' . $file, BuiltPlugin::files()));
     }
 
     public function testNothingOfTheDevelopersGoesAlong(): void
     {
-        $foreign = \preg_grep('~\.stub\.php$|/(tests?|source|node_modules|vendor)/|(?<!^composer)\.json$|\.(sh|mjs|md|neon|dist)$|^build$|/\.|^vendor/larder/larder/src/(Psr|Console/.*Command)|symfony~i', self::files());
+        $foreign = \preg_grep('~\.stub\.php$|/(tests?|source|node_modules|vendor)/|(?<!^composer)\.json$|\.(sh|mjs|md|neon|dist)$|^build$|/\.|^vendor/larder/larder/src/(Psr|Console/.*Command)|symfony~i', BuiltPlugin::files());
         self::assertSame([], \array_values((array) $foreign));
     }
 
     public function testEveryClassOfItsLibraryCanBeLoaded(): void
     {
         $classes = [];
-        foreach (self::files() as $file) {
+        foreach (BuiltPlugin::files() as $file) {
             // PredisStream extends a class of Predis, which the plugin does not bring.
             if (\preg_match('~^vendor/larder/larder/src/(?!Driver/Redis/PredisStream)(.*)\.php$~', $file, $match) === 1) {
                 $classes[] = 'Larder\\' . \strtr($match[1], '/', '\\');
@@ -68,7 +68,7 @@ final class PluginBuildTest extends TestCase
         $list = \json_decode(BuiltPlugin::run('echo json_encode(require $argv[1]);', [BuiltPlugin::path('classes.php')])[0], true);
         self::assertIsArray($list);
         $bundles = [];
-        foreach (self::files() as $file) {
+        foreach (BuiltPlugin::files() as $file) {
             $code = (string) \file_get_contents(BuiltPlugin::path($file));
             \preg_match_all('~class_exists\\(\'(Larder.Classes.[^\']+)~', $code, $match);
             \array_push($bundles, ...$match[1]);
@@ -127,17 +127,5 @@ final class PluginBuildTest extends TestCase
         self::assertFileExists($other->file('a b/c/larder/larder.php'));
         $this->expectExceptionMessage('usage');
         BuiltPlugin::build('--help');
-    }
-
-    /** @return list<string> sorted as bytes */
-    private static function files(): array
-    {
-        $files = [];
-        foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator(BuiltPlugin::path(), \FilesystemIterator::SKIP_DOTS)) as $file => $entry) {
-            $files[] = \substr((string) $file, \strlen(BuiltPlugin::path()) + 1);
-        }
-        \sort($files, \SORT_STRING);
-
-        return $files;
     }
 }

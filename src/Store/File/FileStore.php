@@ -139,9 +139,11 @@ final class FileStore implements Store
                 $state->done = $log->end();
                 $this->shared->save($state, $handle);
                 $this->writes += \count($changes);
-                for ($isMuch = $this->written > $this->budget() / self::PART; $isMuch || $this->writes >= self::WRITES; $isMuch = false) {
+                if ($this->written > 0 && $this->written > $this->budget() / self::PART) {
+                    $this->writes = \max($this->writes, self::WRITES);
+                }
+                for (; $this->writes >= self::WRITES; $this->writes -= self::WRITES) {
                     $this->sweep()->shrink($handle, $this->budget());
-                    $this->writes = \max(0, $this->writes - self::WRITES);
                     $this->written = 0;
                 }
             } finally {
