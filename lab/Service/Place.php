@@ -10,16 +10,27 @@ final class Place
     /** Seconds; who asks asks again. */
     private const PATIENCE = 0.5;
 
-    /** A port that nobody listens on at this moment. */
+    /**
+     * A port that nobody listens on, and that the kernel gives to nobody else for the next minute.
+     *
+     * A connection that its server closed first keeps the port in TIME_WAIT: another bind to port 0 or another client's
+     * connect() does not get it then, and a server that asks for it by number and SO_REUSEADDR, as all do, does.
+     */
     public static function freePort(): int
     {
+        $name = '';
         $warning = '';
-        $socket = Silence::of(static fn() => \stream_socket_server('tcp://127.0.0.1:0'), $warning);
-        if ($socket === false) {
+        $isKept = Silence::of(static function () use (&$name): bool {
+            $server = \stream_socket_server('tcp://127.0.0.1:0');
+            $name = $server === false ? '' : (string) \stream_socket_get_name($server, false);
+            $client = $name === '' ? false : \stream_socket_client("tcp://$name");
+            $accepted = $server === false || $client === false ? false : \stream_socket_accept($server, self::PATIENCE);
+
+            return $accepted !== false && \fclose($accepted) && \is_resource($client) && \fclose($client);
+        }, $warning);
+        if (!$isKept) {
             throw new ServiceFailure("There is no free port on 127.0.0.1: $warning.");
         }
-        $name = (string) \stream_socket_get_name($socket, false);
-        \fclose($socket);
 
         return (int) \substr($name, (int) \strrpos($name, ':') + 1);
     }

@@ -33,9 +33,16 @@ final class FailOverSessionTest extends TestCase
         $sentinels = new RedisSentinels();
         try {
             $open = static fn(): SessionHandler => SessionHandler::over($sentinels->dsn('replicas=1&wait=0.1&timeout=2'));
-            $this->outlives($open, $sentinels->failOver(...));
+            // One replica has each write, and the other one may be promoted: wait for both.
+            $this->outlives($open, static function () use ($sentinels): void {
+                $sentinels->awaitReplicas();
+                $sentinels->failOver();
+            });
             // And without a plan: its process is killed.
-            $this->outlives($open, $sentinels->killPrimary(...));
+            $this->outlives($open, static function () use ($sentinels): void {
+                $sentinels->awaitReplicas();
+                $sentinels->killPrimary();
+            });
         } finally {
             $sentinels->stop();
         }

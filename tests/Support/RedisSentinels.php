@@ -108,6 +108,21 @@ final class RedisSentinels
         $this->awaitSuccessor($old);
     }
 
+    /** Waits until each replica that runs has what the primary has: Sentinel may promote any of them. */
+    public function awaitReplicas(): void
+    {
+        $primary = $this->primary();
+        $sent = self::offset($primary, 'master');
+        foreach ($this->servers as $server) {
+            $server === $primary || !$server->isRunning() || Wait::until(static fn(): bool => self::offset($server, 'slave') >= $sent, 'a replica');
+        }
+    }
+
+    private static function offset(RedisServer $server, string $role): int
+    {
+        return (int) (\preg_match("/^{$role}_repl_offset:(\d+)/m", $server->info('replication'), $found) === 1 ? $found[1] : -1);
+    }
+
     private function awaitSuccessor(RedisServer $old): void
     {
         Wait::until(fn(): bool => !self::isPrimary($old) && \array_filter($this->servers, self::isPrimary(...)) !== [], 'another primary');
