@@ -68,7 +68,7 @@ function counted(string $script): int
 {
     $home = Directory::temporary();
     $counts = $home->file('counts');
-    $ini = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'opcache.file_update_protection' => 0, 'apc.shm_size' => '8M', 'expose_php' => 0];
+    $ini = ['opcache.enable' => 1, 'opcache.revalidate_freq' => 60, 'opcache.file_update_protection' => 0, 'apc.shm_size' => '8M', 'expose_php' => 0, 'larder.state' => $home->file('state')];
     // As a server's php-fpm has it: whoever names $_SERVER pays for each variable of the environment. ext/with loads the extension by one.
     $settings = getenv('PHP_INI_SCAN_DIR');
     $extension = $settings === false ? [] : ["PHP_INI_SCAN_DIR=$settings"];

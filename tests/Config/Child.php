@@ -10,7 +10,7 @@ use Larder\Tests\Support\Process;
 /** Another PHP process, run to its end: as another user, or with other settings. */
 final readonly class Child
 {
-    private function __construct(public int $status, public string $output, public string $errors) {}
+    private function __construct(public int $pid, public int $status, public string $output, public string $errors) {}
 
     /**
      * @param string       $code    after the autoloader
@@ -42,6 +42,6 @@ final readonly class Child
         $process->closeInput();
         $output = $process->output(30.0);
 
-        return new self($process->wait(30.0), $output, $process->errors());
+        return new self($process->pid, $process->wait(30.0), $output, $process->errors());
     }
 }

@@ -8,6 +8,7 @@ use Larder\Tests\Coherence\Engine;
 use Larder\Tests\Coherence\Incidents;
 use Larder\Tests\Coherence\Outcome;
 use Larder\Tests\Coherence\Settings;
+use Larder\Tests\Support\ShiftedClock;
 use Larder\Tests\Support\TemporaryDirectory;
 
 /**
@@ -126,13 +127,13 @@ final class Fuzz
         $directory = new TemporaryDirectory('larder-f');
         $engine = new Engine($this->engine, $directory->path);
         // A far engine's clock is another's, and what it answers may have been on its way while its reader was stopped.
-        $late = $this->clocks && Server::canShiftTime() ? self::AHEAD : 0;
+        $late = $this->clocks && ShiftedClock::isThere() ? self::AHEAD : 0;
         $this->incidents = new Incidents($engine->forgets(), ahead: $engine->isServer() ? $late + self::STOPPED : $late);
         $complaints = '';
         try {
             for ($i = 0; $i < 2; $i++) {
                 $count = (int) \ceil(($this->processes - $i) / 2);
-                $ahead = $i === 1 && $this->clocks && Server::canShiftTime() ? self::AHEAD : 0;
+                $ahead = $i === 1 && $this->clocks && ShiftedClock::isThere() ? self::AHEAD : 0;
                 $this->servers[] = new Server($this->settings($engine, $directory, $i), $this->seed + ($i + 1) * 100_000_000, $until, $count, $this->incidents, $ahead);
             }
             $this->accompany($engine, $until, $tell);

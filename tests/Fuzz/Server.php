@@ -7,13 +7,11 @@ namespace Larder\Tests\Fuzz;
 use Larder\Tests\Coherence\Incidents;
 use Larder\Tests\Coherence\Settings;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\ShiftedClock;
 
 /** A server of the fuzz, begun anew when it was killed with all its processes. */
 final class Server
 {
-    /** Debian's libfaketime. */
-    private const FAKETIME = '/usr/lib/*/faketime/libfaketime.so.1';
-
     /** Seconds without a line in its diary after which a process hangs: more than any pause, lease or intent. */
     private const LONGEST = 20;
 
@@ -37,11 +35,6 @@ final class Server
         private readonly int $ahead = 0,
     ) {
         $this->start();
-    }
-
-    public static function canShiftTime(): bool
-    {
-        return \glob(self::FAKETIME) !== [] && \glob(self::FAKETIME) !== false;
     }
 
     public function ended(): bool
@@ -142,6 +135,7 @@ final class Server
         $pids = \array_keys($this->pids);
         // The parent first, lest it fork anew.
         $this->process->kill();
+        ShiftedClock::forget($this->process->pid);
         foreach ($pids as $pid) {
             \posix_kill($pid, \SIGKILL);
         }
@@ -170,12 +164,7 @@ final class Server
             [(string) \json_encode($this->settings->toArray()), (string) ($this->seed + 10_000_000 * $this->starts++), (string) $this->until, (string) $this->count],
             ['apc.enable_cli' => 1, 'apc.shm_size' => '8M', 'memory_limit' => '512M', 'error_reporting' => -1],
             // Stamps in the diaries are of the machine's own clock.
-            $this->ahead === 0 ? [] : [
-                'LD_PRELOAD' => (\glob(self::FAKETIME) ?: [''])[0],
-                'FAKETIME' => '+' . $this->ahead . 's',
-                'FAKETIME_DONT_FAKE_MONOTONIC' => '1',
-                'FAKETIME_DONT_RESET' => '1',
-            ],
+            $this->ahead === 0 ? [] : ShiftedClock::environment("+{$this->ahead}s") + ['FAKETIME_DONT_FAKE_MONOTONIC' => '1', 'FAKETIME_DONT_RESET' => '1'],
         );
     }
 }

@@ -9,6 +9,7 @@ use Larder\Store\Change;
 use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\ShiftedClock;
 use PHPUnit\Framework\Attributes\DataProvider;
 
 /** What has ended is judged by the server's clock, whatever the clients' say. */
@@ -111,17 +112,15 @@ final class RedisClockTest extends RedisFixture
     #[DataProvider('clocks')]
     public function testALockIsHeldByOneWhateverTheClocksOfTheTwo(string $scheme, array $env): void
     {
-        $faketime = (\glob('/usr/lib/*/faketime/libfaketime.so.1') ?: [''])[0];
-        if ($faketime === '') {
-            self::markTestSkipped('There is no libfaketime.');
-        }
+        ShiftedClock::demand();
         $this->server = new RedisServer();
         $dsn = $scheme . '://' . $this->server->socket . '?near=none&timeout=2';
         $code = 'require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';'
             . '$cache = Larder\Cache::open(' . \var_export($dsn, true) . ')->group("locks", true);'
             . 'echo \json_encode([$cache->add("lock", $argv[1], 60), $cache->get("lock")]);';
-        $add = static function (string $offset, string $who) use ($code, $env, $faketime): mixed {
-            $child = Child::run([\PHP_BINARY, '-r', $code, '--', $who], ['LD_PRELOAD' => $faketime, 'FAKETIME' => $offset, ...$env]);
+        $add = static function (string $offset, string $who) use ($code, $env): mixed {
+            $child = Child::run([\PHP_BINARY, '-r', $code, '--', $who], ShiftedClock::environment($offset) + $env);
+            ShiftedClock::forget($child->pid);
 
             return \json_decode($child->output);
         };

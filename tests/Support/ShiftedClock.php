@@ -1,0 +1,47 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Larder\Tests\Support;
+
+use PHPUnit\Framework\Assert;
+
+/** Another time of day for a program that is started: by Debian's libfaketime. */
+final class ShiftedClock
+{
+    private const LIBRARY = '/usr/lib/*/faketime/libfaketime.so.1';
+
+    public static function isThere(): bool
+    {
+        return self::library() !== '';
+    }
+
+    /** Skips the test where it cannot be had. */
+    public static function demand(): void
+    {
+        self::isThere() || Assert::markTestSkipped('There is no libfaketime.');
+    }
+
+    /**
+     * @param string $offset seconds, with a sign
+     *
+     * @return array<string, string> the program's environment
+     */
+    public static function environment(string $offset): array
+    {
+        return ['LD_PRELOAD' => self::library(), 'FAKETIME' => $offset];
+    }
+
+    /** Removes the shared memory that the library makes for a program, and leaves when that ends. */
+    public static function forget(int $pid): void
+    {
+        foreach (["/dev/shm/faketime_shm_$pid", "/dev/shm/sem.faketime_sem_$pid"] as $file) {
+            \is_file($file) && \unlink($file);
+        }
+    }
+
+    private static function library(): string
+    {
+        return (\glob(self::LIBRARY) ?: [''])[0];
+    }
+}
