@@ -56,6 +56,28 @@ final class DisabledFunctionsTest extends TestCase
         echo $before;
         PHP;
 
+    /** @var list<string> in the user's own directory: without get_cfg_var() nothing names another */
+    private array $before;
+
+    protected function setUp(): void
+    {
+        $this->before = self::own();
+    }
+
+    protected function tearDown(): void
+    {
+        foreach (\array_diff(self::own(), $this->before) as $file) {
+            TemporaryDirectory::clear($file);
+        }
+        $this->before === [] && TemporaryDirectory::clear('/var/tmp/larder-' . \posix_geteuid());
+    }
+
+    /** @return list<string> */
+    private static function own(): array
+    {
+        return \glob('/var/tmp/larder-' . \posix_geteuid() . '/*') ?: [];
+    }
+
     /** @param array<string, string> $source */
     #[DataProvider('caches')]
     public function testItIsAsPersistentWithoutThem(array $source): void
