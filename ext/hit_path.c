@@ -36,7 +36,7 @@ typedef struct {
 
 /* The properties of PlainGetPath, in its order. */
 enum { COPIES, FREE, CACHE_PROPERTIES };
-static const declaration of_cache[CACHE_PROPERTIES] = {{"copies", 0, "Larder\\Request\\Copies"}, {"free", MAY_BE_LONG, NULL}};
+static const declaration of_cache[CACHE_PROPERTIES] = {{"copies", 0, "Larder\\Request\\RequestTier"}, {"free", MAY_BE_LONG, NULL}};
 
 /* And those of the copies, which Near\Window declares. */
 enum { VALUES, OWN, DUE, END, CURRENT, VERSION, SEGMENT, PREFIX, FLOOR, CEILING, HITS, ENDS, AHEAD, COMPARED, PASSED, WINDOW_PROPERTIES };

@@ -10,13 +10,13 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
-use Larder\Request\Copies;
 use Larder\Request\HitPath;
 use Larder\Request\InvalidKey;
 use Larder\Request\Observer;
 use Larder\Request\PlainGetPath;
 use Larder\Request\Report;
 use Larder\Request\Request;
+use Larder\Request\RequestTier;
 use Larder\Request\Space;
 use Larder\Request\Transaction;
 use Larder\Request\Verdict;
@@ -80,7 +80,7 @@ final class Cache implements HitPath
         $this->news = $view->news;
         $copies = $view->copies($space);
         if ($copies === null) {
-            $copies = new Copies($request->codec, $view->history, $request->truth, $space->entries);
+            $copies = new RequestTier($request->codec, $view->history, $request->truth, $space->entries);
             $copies = $view->register($space, $copies);
         }
         $this->copies = $copies;

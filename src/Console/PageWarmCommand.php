@@ -18,7 +18,7 @@ use Larder\Console\Warm\Warmer;
 use Larder\Console\Warm\WarmResult;
 use Larder\Page\Exchange;
 use Larder\Page\Explanation;
-use Larder\Page\Outcome;
+use Larder\Page\PageOutcome;
 use Larder\Page\Pages;
 use Larder\Page\Settings;
 use Larder\Page\Tags;
@@ -123,13 +123,13 @@ final class PageWarmCommand extends PageCommand implements SignalableCommandInte
             (int) self::number($input, 'tries', 1),
             static function (Visit $visit) use ($pages, $owners, $isDry, $log): bool {
                 $explanation = self::explain($pages, $owners, $visit);
-                if ($explanation->outcome === Outcome::Hit) {
+                if ($explanation->outcome === PageOutcome::Hit) {
                     $log(WarmResult::Skipped, $visit->url, null, '');
                 } elseif ($isDry) {
                     $log(WarmResult::Wanted, $visit->url, null, $explanation->detail !== '' ? $explanation->detail : $explanation->forward);
                 }
 
-                return $isDry || $explanation->outcome === Outcome::Hit;
+                return $isDry || $explanation->outcome === PageOutcome::Hit;
             },
             static function (Transfer $transfer) use ($log): void {
                 $deed = WarmResult::of($transfer, $detail);

@@ -74,22 +74,22 @@ final class Exchange
     {
         $reply = $this->serving->serve();
         $stored = $this->serving->key === null ? null : $this->serving->look();
-        $outcome = $reply !== null ? Outcome::Hit : ($this->serving->refuse() !== null ? Outcome::Refused : null);
+        $outcome = $reply !== null ? PageOutcome::Hit : ($this->serving->refuse() !== null ? PageOutcome::Refused : null);
         if ($outcome === null && !$this->mayBuild()) {
-            $outcome = Outcome::Passed;
+            $outcome = PageOutcome::Passed;
         }
         $mark = $outcome === null ? $this->pages->notes()->mark((string) $this->serving->key) : null;
         if ($mark !== null) {
             $this->serving->detail = $mark;
         }
         $outcome ??= match (true) {
-            $mark !== null => Outcome::Marked,
-            $this->serving->stale(false) !== null => Outcome::Stale,
-            !$this->builders->isBuilt((string) $this->serving->key) => Outcome::Built,
-            default => self::isPrefetch() ? Outcome::Busy : Outcome::Waits,
+            $mark !== null => PageOutcome::Marked,
+            $this->serving->stale(false) !== null => PageOutcome::Stale,
+            !$this->builders->isBuilt((string) $this->serving->key) => PageOutcome::Built,
+            default => self::isPrefetch() ? PageOutcome::Busy : PageOutcome::Waits,
         };
 
-        if ($outcome === Outcome::Built) {
+        if ($outcome === PageOutcome::Built) {
             $this->serving->detail = $this->pages->notes()->refusal((string) $this->serving->key) ?? '';
         }
 

@@ -20,7 +20,7 @@ final readonly class Explanation
      * @param int     $age     of that, in seconds
      */
     public function __construct(
-        public Outcome $outcome,
+        public PageOutcome $outcome,
         public string $forward,
         public string $detail,
         public ?string $url,

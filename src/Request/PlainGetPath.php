@@ -11,7 +11,7 @@ namespace Larder\Request;
 trait PlainGetPath
 {
     /** The copies of this space, which belong to the request: all its Cache objects of the space share them. */
-    protected readonly Copies $copies;
+    protected readonly RequestTier $copies;
 
     /** Gets left that need not check the clock; -1: all of them are done. Below it each get checks it, down to -512. */
     protected int $free = 0;

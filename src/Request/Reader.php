@@ -52,7 +52,7 @@ final class Reader
      * Reads the valid value of a key from the truth tier, and copies it into the request tier. If there is none, returns null
      * and sets $found to false.
      */
-    public function value(string $key, string $name, Space $space, Copies $copies, mixed &$found): mixed
+    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found): mixed
     {
         $found = false;
         $history = $this->history;
@@ -115,7 +115,7 @@ final class Reader
      *
      * @return array<array-key, mixed> those that were found, by key
      */
-    public function values(array $names, Space $space, Copies $copies): array
+    public function values(array $names, Space $space, RequestTier $copies): array
     {
         $history = $this->history;
         $snapshot = $this->read(\array_values($names), $space);
@@ -241,7 +241,7 @@ final class Reader
     }
 
     /** @param array<array-key, string> $bodies */
-    private function await(?Copies $copies, array $bodies, int $bytes, int $changes): void
+    private function await(?RequestTier $copies, array $bodies, int $bytes, int $changes): void
     {
         if ($copies !== null && $bodies !== []) {
             $copies->await($bodies, $bytes);

@@ -44,7 +44,7 @@ final class Remember
      *                                                                           The first lets signals in while it does
      * @param int                                                           $own   position at which this request changed the key: older near copies do not count
      */
-    public function value(string $name, string $key, Space $space, Copies $copies, \Closure $begin, int $own): mixed
+    public function value(string $name, string $key, Space $space, RequestTier $copies, \Closure $begin, int $own): mixed
     {
         // A signal handler may run, and throw, while this process computes or waits, but not between taking a lease and
         // noting it.
@@ -97,7 +97,7 @@ final class Remember
      * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin
      * @param ?bool                                                         $taken false: another process holds the lease
      */
-    private function await(string $name, string $key, Space $space, Copies $copies, \Closure $begin, ?bool $taken): mixed
+    private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $begin, ?bool $taken): mixed
     {
         $view = $this->view;
         $lease = Space::lease($name);
@@ -165,7 +165,7 @@ final class Remember
      * @param bool                                                          $release this call took the lease, and releases it together with the value
      * @param ?Snapshot                                                     $missed  a read that missed the key, if nobody has changed the key between it and the lease
      */
-    private function compute(string $name, string $key, Space $space, Copies $copies, \Closure $begin, bool $release, ?Snapshot $missed = null): mixed
+    private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $begin, bool $release, ?Snapshot $missed = null): mixed
     {
         $view = $this->view;
         $changes = $view->changes;
@@ -229,7 +229,7 @@ final class Remember
     }
 
     /** The entry's value. Keeps it as a copy, unless a destructor or signal handler has changed anything since the read. */
-    private function keep(Copies $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
+    private function keep(RequestTier $copies, string $key, Entry $entry, int $changes, mixed &$found): mixed
     {
         $value = $copies->put($key, $entry, $found);
         if ($changes !== $this->view->changes) {

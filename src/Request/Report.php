@@ -15,7 +15,7 @@ final class Report
      *
      * @return array<string, array<string, int|float|string>>
      */
-    public static function stats(Request $request, int $gets, Copies $copies, bool $stored): array
+    public static function stats(Request $request, int $gets, RequestTier $copies, bool $stored): array
     {
         $view = $request->view;
         $truth = $request->truth;

@@ -11,7 +11,7 @@ final class Tally
     public int $free = 0;
     public int $granted = 0;
 
-    // Of Copies.
+    // Of RequestTier.
     public int $gets = 0;
     public int $lookups = 0;
     public int $hits = 0;

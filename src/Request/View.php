@@ -92,10 +92,10 @@ final class View
     /** @var array<string, int> markers on which an intent stood when they were read, with where they stand; PHP_INT_MAX: a writer of one is dead */
     private array $heldMarkers = [];
 
-    /** @var array<string, array{Space, \WeakReference<Copies>}> by the prefix of their keys */
+    /** @var array<string, array{Space, \WeakReference<RequestTier>}> by the prefix of their keys */
     private array $spaces = [];
 
-    /** @var array<string, Copies> the last opened ones, kept even if the application holds no Cache object of theirs */
+    /** @var array<string, RequestTier> the last opened ones, kept even if the application holds no Cache object of theirs */
     private array $opened = [];
 
     /**
@@ -142,10 +142,10 @@ final class View
     }
 
     /**
-     * @return Copies the request tier of the space from here on: the one that a destructor has made while the caller made this
+     * @return RequestTier the request tier of the space from here on: the one that a destructor has made while the caller made this
      *                one, so that two caches of one space never have copies of their own
      */
-    public function register(Space $space, Copies $copies): Copies
+    public function register(Space $space, RequestTier $copies): RequestTier
     {
         if (\count($this->spaces) >= 2 * self::SPACES) {
             $this->spaces = \array_filter($this->spaces, static fn(array $open): bool => $open[1]->get() !== null);
@@ -168,7 +168,7 @@ final class View
     }
 
     /** The request tier of a space, if this request has opened it before. */
-    public function copies(Space $space): ?Copies
+    public function copies(Space $space): ?RequestTier
     {
         return isset($this->spaces[$space->entries]) ? $this->spaces[$space->entries][1]->get() : null;
     }
@@ -179,7 +179,7 @@ final class View
      * A destructor that uses the cache meanwhile finds no near tier, or calls this method itself. If it changes anything, the
      * view's version changes, and the next get calls this method again.
      */
-    public function open(Copies $copies, Space $space): void
+    public function open(RequestTier $copies, Space $space): void
     {
         $held = Signals::hold();
         $copies->close();
@@ -199,7 +199,7 @@ final class View
         $copies->version = $version;
     }
 
-    /** @return array<string, array{Space, Copies}> by the prefix of their keys */
+    /** @return array<string, array{Space, RequestTier}> by the prefix of their keys */
     private function opened(): array
     {
         $open = [];
@@ -441,7 +441,7 @@ final class View
     /**
      * Drops all copies of a space. Notes the keys as read; a key that was not read has its first read still before it.
      */
-    private function lose(Space $space, Copies $copies): void
+    private function lose(Space $space, RequestTier $copies): void
     {
         foreach ($copies->names() as $name) {
             $this->history->gone($space->entries . $name);

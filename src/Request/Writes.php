@@ -75,7 +75,7 @@ final class Writes
     }
 
     /** Drops a key's copies from the near tier. */
-    private function hide(string $key, Space $space): ?Copies
+    private function hide(string $key, Space $space): ?RequestTier
     {
         $copies = $this->own($key, $space, \PHP_INT_MAX);
         $this->view->near?->drop($key);
@@ -83,7 +83,7 @@ final class Writes
         return $copies;
     }
 
-    private function own(string $key, Space $space, int $position): ?Copies
+    private function own(string $key, Space $space, int $position): ?RequestTier
     {
         $this->view->changes++;
         $copies = $this->view->copies($space);

@@ -306,7 +306,7 @@ final class SegmentNearTest extends TestCase
         self::assertNull($this->segment->check());
     }
 
-    // Seen to fail: Copies that keep an array of the application's as it is (Entry::$given not taken away).
+    // Seen to fail: RequestTier that keeps an array of the application's as it is (Entry::$given not taken away).
     public function testWhatTheApplicationChangesThroughAReferenceIsNotWhatItStored(): void
     {
         $cache = $this->cache();

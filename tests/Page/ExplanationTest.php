@@ -7,8 +7,8 @@ namespace Larder\Tests\Page;
 use Larder\Cache;
 use Larder\Page\Exchange;
 use Larder\Page\Explanation;
-use Larder\Page\Outcome;
 use Larder\Page\PageCache;
+use Larder\Page\PageOutcome;
 use Larder\Page\Pages;
 use Larder\Page\Reply;
 use Larder\Page\Settings;
@@ -136,19 +136,19 @@ final class ExplanationTest extends TestCase
             default => 'hit',
         };
         self::assertSame(match ($said->outcome) {
-            Outcome::Hit => 'hit',
+            PageOutcome::Hit => 'hit',
             // A prefetch renews nothing.
-            Outcome::Stale => isset($request['HTTP_SEC_PURPOSE']) ? 'hit' : 'stale',
-            Outcome::Refused => 'refused',
-            Outcome::Busy => 'busy',
-            Outcome::Built, Outcome::Marked, Outcome::Waits => 'recorded',
-            Outcome::Passed => 'passed',
+            PageOutcome::Stale => isset($request['HTTP_SEC_PURPOSE']) ? 'hit' : 'stale',
+            PageOutcome::Refused => 'refused',
+            PageOutcome::Busy => 'busy',
+            PageOutcome::Built, PageOutcome::Marked, PageOutcome::Waits => 'recorded',
+            PageOutcome::Passed => 'passed',
         }, $done, $status);
-        self::assertTrue($isBuilt ? $said->outcome !== Outcome::Built : $said->outcome !== Outcome::Waits);
+        self::assertTrue($isBuilt ? $said->outcome !== PageOutcome::Built : $said->outcome !== PageOutcome::Waits);
         if ($reply === null) {
             $passed = $exchange->conclude(new Reply(200, ['Cache-Control: no-store'], ''))->fields()['cache-status'] ?? [];
             self::assertStringStartsWith("Larder; fwd=$said->forward", $passed[0] ?? '');
-            if ($said->outcome === Outcome::Passed && $said->detail !== '') {
+            if ($said->outcome === PageOutcome::Passed && $said->detail !== '') {
                 self::assertStringContainsString("; detail=\"$said->detail\"", $passed[0] ?? '');
             }
         }
@@ -159,7 +159,7 @@ final class ExplanationTest extends TestCase
         $this->make(['Cache-Control: private']);
         $said = $this->exchange()->explain();
 
-        self::assertSame([Outcome::Marked, 'private'], [$said->outcome, $said->detail]);
+        self::assertSame([PageOutcome::Marked, 'private'], [$said->outcome, $said->detail]);
     }
 
     public function testItShowsWhatLiesUnderTheKey(): void

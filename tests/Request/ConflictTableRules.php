@@ -166,7 +166,7 @@ abstract class ConflictTableRules extends TestCase
             static fn(Cache $cache, string $key): mixed => $cache->has($key),
             static fn(Cache $cache, string $key): mixed => $cache->getMultiple([$key, 'other']),
             static fn(Cache $cache, string $key): mixed => $cache->remember($key, static fn(): string => 'computed'),
-            // Seen to fail: Copies::arrive() that looks at its own turn only.
+            // Seen to fail: RequestTier::arrive() that looks at its own turn only.
             static function (Cache $cache, string $key): void {
                 $cache->prefetch([[$cache, [$key, 'other']]]);
                 $cache->get($key);
@@ -536,7 +536,7 @@ abstract class ConflictTableRules extends TestCase
     }
 
     /** The lock's holder has read the value by then, so its next set wins, whatever it does in between. */
-    // Seen to fail: Copies::drop() that does not note what it showed.
+    // Seen to fail: RequestTier::drop() that does not note what it showed.
     public function testCacheOnlyWhatWasMissedThenReadAndDroppedByAnOwnChangeCountsAsRead(): void
     {
         $between = [

@@ -6,7 +6,7 @@ namespace Larder\Console\Page;
 
 use Larder\Console\Support\Text;
 use Larder\Page\Explanation;
-use Larder\Page\Outcome;
+use Larder\Page\PageOutcome;
 
 /**
  * An Explanation in words.
@@ -28,7 +28,7 @@ final readonly class ExplanationText
 
     public function isServed(): bool
     {
-        return $this->explanation->outcome === Outcome::Hit || $this->explanation->outcome === Outcome::Stale;
+        return $this->explanation->outcome === PageOutcome::Hit || $this->explanation->outcome === PageOutcome::Stale;
     }
 
     /** @return array<string, mixed> */
@@ -81,14 +81,14 @@ final readonly class ExplanationText
     private function answer(): string
     {
         return match ($this->explanation->outcome) {
-            Outcome::Hit => 'from the store; the application does not run',
-            Outcome::Stale => 'from the store, although the page is stale; one request renews it meanwhile',
-            Outcome::Refused => 'status 504; the application does not run',
-            Outcome::Built => 'from the application; its page is then stored, if it may be',
-            Outcome::Waits => 'from the store, as soon as another request has built the page; this one waits for it',
-            Outcome::Busy => 'status 503: another request is building the page, and a prefetch does not wait',
-            Outcome::Marked => 'from the application, at once: last time its page could not be stored',
-            Outcome::Passed => 'from the application; its page is not stored',
+            PageOutcome::Hit => 'from the store; the application does not run',
+            PageOutcome::Stale => 'from the store, although the page is stale; one request renews it meanwhile',
+            PageOutcome::Refused => 'status 504; the application does not run',
+            PageOutcome::Built => 'from the application; its page is then stored, if it may be',
+            PageOutcome::Waits => 'from the store, as soon as another request has built the page; this one waits for it',
+            PageOutcome::Busy => 'status 503: another request is building the page, and a prefetch does not wait',
+            PageOutcome::Marked => 'from the application, at once: last time its page could not be stored',
+            PageOutcome::Passed => 'from the application; its page is not stored',
         };
     }
 
@@ -99,15 +99,15 @@ final readonly class ExplanationText
         $life = $page === null ? '' : Text::seconds($page['life']);
 
         return match ($this->explanation->outcome) {
-            Outcome::Hit => $page !== null && $this->explanation->age >= $page['life']
+            PageOutcome::Hit => $page !== null && $this->explanation->age >= $page['life']
                 ? "the request takes a page that is $age old, although its life of $life is over (RFC 9111, section 5.2.1.2: max-stale)"
                 : "the page is $age old, and fresh for $life (RFC 9111, section 4.2)",
-            Outcome::Stale => $this->wasExpired()
+            PageOutcome::Stale => $this->wasExpired()
                 ? 'somebody has expired the page, and it may be served until it is renewed (RFC 5861, section 3)'
                 : "the page is $age old, its life of $life is over, and it may be served stale while one request renews it (RFC 5861, section 3)",
-            Outcome::Refused => 'the request says only-if-cached (RFC 9111, section 5.2.1.7), and ' . $this->missing(),
-            Outcome::Marked => 'last time: ' . $this->explanation->detail,
-            Outcome::Passed => $this->reason(),
+            PageOutcome::Refused => 'the request says only-if-cached (RFC 9111, section 5.2.1.7), and ' . $this->missing(),
+            PageOutcome::Marked => 'last time: ' . $this->explanation->detail,
+            PageOutcome::Passed => $this->reason(),
             default => $this->missing(),
         };
     }
@@ -116,7 +116,7 @@ final readonly class ExplanationText
     private function missing(): string
     {
         return match ($this->explanation->forward) {
-            'uri-miss' => 'nothing is stored under its key' . ($this->explanation->outcome === Outcome::Built && $this->explanation->detail !== '' ? '; last time: ' . $this->explanation->detail : ''),
+            'uri-miss' => 'nothing is stored under its key' . ($this->explanation->outcome === PageOutcome::Built && $this->explanation->detail !== '' ? '; last time: ' . $this->explanation->detail : ''),
             'vary-miss' => 'other variants of the page are stored, and none for this request\'s fields (RFC 9111, section 4.1)',
             'stale' => $this->wasExpired() ? 'somebody has expired the page, and it may not be served stale'
                 : 'the stored page\'s life is over (RFC 9111, section 4.2), and it may not be served stale',
@@ -138,7 +138,7 @@ final readonly class ExplanationText
     {
         return match (true) {
             $this->rule !== null => $this->rule->advice,
-            $this->explanation->outcome === Outcome::Built && $this->explanation->stored === null => 'Ask for the page. If it can be stored, the next visitor gets it from the store; if it cannot, ask page:why again: it then says why.',
+            $this->explanation->outcome === PageOutcome::Built && $this->explanation->stored === null => 'Ask for the page. If it can be stored, the next visitor gets it from the store; if it cannot, ask page:why again: it then says why.',
             default => '',
         };
     }

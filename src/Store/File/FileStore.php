@@ -22,8 +22,8 @@ use Larder\System\ServerPolicy;
  * Keeps records in files of a directory, shared by the processes of a server. The files outlive the processes.
  *
  *     lock                   the file that a writer locks; holds State and Sizes
- *     log.EPOCH.BASE         the journal, see File\Journal
- *     v.EPOCH/ab/0123…       a record, see File\RecordFile; named by a hash of its key
+ *     log.EPOCH.BASE         the journal, see FileJournal
+ *     v.EPOCH/ab/0123…       a record, see RecordFile; named by a hash of its key
  *     v.EPOCH/new            the record that is being written
  *
  * A writer, under the lock, writes the record to `new`, appends the change to the journal, renames `new` to its place, and

@@ -8,7 +8,7 @@ use Larder\Store\Journal\JournalIndex;
 use Larder\System\Ownership;
 
 /**
- * One file of a Journal: a header and frames.
+ * One file of a FileJournal: a header and frames.
  *
  *     header 32:  magic 8 | epoch 16 | base 8
  *     frame:      length 4 | checksum 8 | number in this file 4 | kind 1 | length 1, writer | key | length 4

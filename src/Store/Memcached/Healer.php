@@ -55,7 +55,7 @@ final class Healer
      *
      * @throws Failure
      */
-    public function heal(Window $window): void
+    public function heal(SlotWindow $window): void
     {
         $gaps = \array_slice($this->gaps($window, $window->to), 0, self::GAPS, true);
         $slots = $seen = [];
@@ -101,7 +101,7 @@ final class Healer
      *
      * @throws Failure
      */
-    public function force(Window $window, int $upTo): void
+    public function force(SlotWindow $window, int $upTo): void
     {
         foreach ($window->stretches as [, $last, $slot]) {
             if ($slot !== null && $last <= $upTo && !$slot->final()) {
@@ -116,7 +116,7 @@ final class Healer
      *
      * @throws Failure
      */
-    public function shutGaps(Window $window): void
+    public function shutGaps(SlotWindow $window): void
     {
         foreach ($window->stretches as [, , $slot]) {
             $slot?->guessed === true && $this->fence($slot);
@@ -125,7 +125,7 @@ final class Healer
     }
 
     /** @return array<int, int> first to last position */
-    private function gaps(Window $window, int $upTo): array
+    private function gaps(SlotWindow $window, int $upTo): array
     {
         $gaps = [];
         foreach ($window->stretches as [$first, $last, $slot]) {

@@ -20,14 +20,14 @@ final class ItemConditions
 {
     /**
      * @param int    $position the writer's first position
-     * @param Window $window   the journal up to it
+     * @param SlotWindow $window   the journal up to it
      */
     public function __construct(
         private readonly MemcachedJournal $log,
         private readonly OthersChanges $past,
         private readonly Chunks $parts,
         private readonly int $position,
-        private readonly Window $window,
+        private readonly SlotWindow $window,
     ) {}
 
     /**

@@ -235,7 +235,7 @@ final class MemcachedJournal
      *
      * @throws Failure
      */
-    public function window(int $from, int $to): Window
+    public function window(int $from, int $to): SlotWindow
     {
         $items = [];
         for ($first = $from + 1; $first <= $to; $first += Batch::KEYS) {
@@ -245,7 +245,7 @@ final class MemcachedJournal
             $items += $batch->items;
         }
 
-        return new Window($from, $to, $items, $this->keys);
+        return new SlotWindow($from, $to, $items, $this->keys);
     }
 
     /** @return list<string> names of the slots after $from up to $to */

@@ -21,8 +21,8 @@ use Larder\System\Failure;
  *
  * This folder holds that engine:
  *
- *     MemcachedStore  the interface
- *     Journal           epoch, positions, end; Slot and Window: the announced changes
+ *     MemcachedStore    the interface
+ *     MemcachedJournal  epoch, positions, end; Slot and SlotWindow: the announced changes
  *     JournaledWrite    the steps of a write; WriteSnapshot: what it reads, OthersChanges: what it knew before, ItemConditions:
  *                       whether it may be made, ItemWrite: writes the item
  *     UnjournaledWrite  leases
@@ -30,7 +30,8 @@ use Larder\System\Failure;
  *     Item, Chunks      a record's item; bodies beyond a megabyte
  *     Keys              the names of items
  *     ServerClock       the server's time
- *     Servers, Connection, Batch   sockets and the text protocol; no extension is needed
+ *
+ * Sockets and the text protocol are in Driver\Memcached; no extension is needed.
  *
  * read() asks for the journal's end before the records, in one packet if one server has both; the records contain every
  * change settled by then. The server may evict anything at any time: without a record the key is a miss, without a slot
@@ -260,7 +261,7 @@ final class MemcachedStore implements Store
     }
 
     /** Moves the journal's end as far as the window is settled, and settles what dead writers left in it. */
-    private function mend(Window $window, int $top): void
+    private function mend(SlotWindow $window, int $top): void
     {
         $end = $window->settled($this->log->end);
         if ($end > $this->log->end) {

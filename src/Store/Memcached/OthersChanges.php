@@ -24,7 +24,7 @@ final class OthersChanges
     private JournalIndex $known;
 
     /** Slots read for one change, kept for the others of its batch. */
-    private ?Window $older = null;
+    private ?SlotWindow $older = null;
 
     public function __construct(private readonly MemcachedJournal $log)
     {
@@ -47,7 +47,7 @@ final class OthersChanges
     }
 
     /** Adds the changes that a writer has read, up to the first that is still under way. */
-    public function follow(Window $window): void
+    public function follow(SlotWindow $window): void
     {
         if ($window->from > $this->to) {
             $this->begin($window->from);

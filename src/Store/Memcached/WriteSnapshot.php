@@ -13,7 +13,7 @@ use Larder\System\Failure;
 final class WriteSnapshot
 {
     /** The journal below the writer's positions, from where it was known to be settled. */
-    public Window $window;
+    public SlotWindow $window;
 
     /** @var array<array-key, ?Item> by key */
     public array $items = [];
@@ -37,7 +37,7 @@ final class WriteSnapshot
     private readonly int $begun;
 
     /** The journal above the writer's positions, read when it is needed. */
-    private ?Window $above = null;
+    private ?SlotWindow $above = null;
 
     /** The first and the last position of the writer's. */
     public readonly int $first;
@@ -61,7 +61,7 @@ final class WriteSnapshot
     ) {
         $this->begun = \hrtime(true);
         $this->first = $last - \count($changes) + 1;
-        $this->window = new Window($this->first - 1, $this->first - 1, [], $keys);
+        $this->window = new SlotWindow($this->first - 1, $this->first - 1, [], $keys);
         $names = $guards = [];
         $writer = '';
         foreach ($changes as $change) {
@@ -140,7 +140,7 @@ final class WriteSnapshot
             $batch->stored($number);
         }
         $this->top = $this->log->allocated($batch);
-        $this->window = $far ?? new Window($from, $below, $batch->items, $this->keys);
+        $this->window = $far ?? new SlotWindow($from, $below, $batch->items, $this->keys);
         $this->past->follow($this->window);
         foreach ($this->watched as $key => $name) {
             $this->items[$key] = Item::decode($batch->items[$name] ?? null, (string) $key);

@@ -21,7 +21,8 @@ use Larder\System\Failure;
 /**
  * Keeps records and their journal in a Redis (5 or newer) or Valkey server, shared by all servers that reach it.
  *
- * This folder holds the store and Script, the atomic steps that the server runs, with the layout of its keys.
+ * This folder holds the store; Script, the atomic steps that the server runs, with the layout of its keys; and Watermark, which
+ * takes the run id's place where an endpoint hides it.
  *
  * Why nobody reads anything of a restarted server. Each start gives the server a new run id. A new connection first
  * compares it with the one under which the epoch began, and begins a new epoch if they differ, whatever data the server has

@@ -92,7 +92,7 @@ final class MemcachedStepsTest extends TestCase
     public static function taken(): iterable
     {
         yield 'a slot that is pending counts as settled' => [
-            ['Store\Memcached\Window' => ['|| $slot === null || !$slot->final())' => '|| $slot === null)']],
+            ['Store\Memcached\SlotWindow' => ['|| $slot === null || !$slot->final())' => '|| $slot === null)']],
             ['sets', 'follows twice'], 0, 9,
         ];
         yield 'a change is not announced before it is made' => [
@@ -104,7 +104,7 @@ final class MemcachedStepsTest extends TestCase
             ['sets', 'looks, sets another', 'follows'], 0, 9,
         ];
         yield 'a guessed slot tells what happened at its position' => [
-            ['Store\Memcached\Window' => ['if ($slot === null || $slot->guessed || $slot->state === Slot::UNKNOWN) {' => 'if ($slot === null || $slot->state === Slot::UNKNOWN) {']],
+            ['Store\Memcached\SlotWindow' => ['if ($slot === null || $slot->guessed || $slot->state === Slot::UNKNOWN) {' => 'if ($slot === null || $slot->state === Slot::UNKNOWN) {']],
             ['fills what was set and forgotten', 'looks, sets another'], 0, 3,
         ];
         yield 'a marker under way does not stop what it guards' => [

@@ -6,8 +6,8 @@ namespace Larder\Tests\Request;
 
 use Larder\Codec\Codec;
 use Larder\Codec\Entry;
-use Larder\Request\Copies;
 use Larder\Request\History;
+use Larder\Request\RequestTier;
 use Larder\Request\Truth;
 use Larder\Store\Journal\JournalSlice;
 use Larder\Store\MemoryStore;
@@ -16,18 +16,18 @@ use Larder\System\Clock;
 use PHPUnit\Framework\TestCase;
 
 /** The request tier: what it keeps, as what, and for how long. */
-final class CopiesTest extends TestCase
+final class RequestTierTest extends TestCase
 {
     private Codec $codec;
     private History $history;
-    private Copies $copies;
+    private RequestTier $copies;
 
     protected function setUp(): void
     {
         $this->codec = Codec::create(null, null);
         $this->history = new History();
         $this->history->begin(new JournalSlice('epoch', 10, '', false));
-        $this->copies = new Copies($this->codec, $this->history, new Truth(new OutageGuard('memory', new MemoryStore()), 'writer000000'), 'e::');
+        $this->copies = new RequestTier($this->codec, $this->history, new Truth(new OutageGuard('memory', new MemoryStore()), 'writer000000'), 'e::');
     }
 
     public function testPlainValuesAreReadyToBeHandedOut(): void

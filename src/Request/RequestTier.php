@@ -17,7 +17,7 @@ use Larder\System\Signals;
  * decode anew (with objects or references), nulls, arrays not asked for yet, and values whose soft expiry has passed. In $waiting lies what a prefetch has read,
  * until the first get decodes it. Cache binds $values by reference, so a hit costs one array look-up.
  */
-final class Copies extends Window
+final class RequestTier extends Window
 {
     /** With more copies, or bytes, than this in one space, the older half is dropped. */
     private const MANY = 20000;

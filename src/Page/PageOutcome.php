@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 /** What the page cache does with a request. */
-enum Outcome: string
+enum PageOutcome: string
 {
     /** A fresh page answers. */
     case Hit = 'hit';

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Store\Memcached;
 
 /** A stretch of the journal as a process read it: the slots of the positions after `from`, up to and with `to`. */
-final class Window
+final class SlotWindow
 {
     /** @var list<array{int, int, ?Slot}> first and last position, oldest first; null: the slot is missing */
     public readonly array $stretches;
