@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * Notices that this process is a forked child: its id differs from the one that a class has kept. A child must not use its
- * parent's connections and locks, nor write its parent's fills.
+ * The id of this process, by which a class notices that it is in a forked child: it differs from the one that the class has kept
+ * (Request\Request::noticeFork() for a request). A child must not use its parent's connections and locks, nor write its parent's fills.
  */
 final class Fork
 {
