@@ -47,7 +47,8 @@ final class ReleasesTest extends TestCase
     #[DataProvider('releases')]
     public function testAValueOfAClassThatIsDeclaredOtherwiseIsMissed(string $first, string $second, bool $isRead): void
     {
-        foreach (['none', 'segment'] as $near) {
+        // Without the extension there is no segment, and both were the same.
+        foreach (\extension_loaded('larder') ? ['none', 'segment'] : ['none'] as $near) {
             foreach (['$item' => 'new Item', '["deep" => ["in" => $item]]' => '["deep" => ["in" => new Item]]'] as $stored) {
                 $key = \md5("$near $stored");
                 self::assertTrue($this->release($first, "\$cache->set('$key', $stored) && \$cache->set('plain', ['a'])", $near));
