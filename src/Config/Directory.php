@@ -104,11 +104,11 @@ final class Directory
         }
     }
 
-    /** Notes a new directory where `larder fleet` looks for what this user has. It finds those inside the default one anyway. */
+    /** Notes a new directory where `larder fleet` looks for what this user has. It finds the default one and those of prefixes in it anyway. */
     private static function note(string $path): void
     {
         $own = self::default();
-        if ($path === $own || \str_starts_with($path, "$own/")) {
+        if ($path === $own || \str_starts_with($path, "$own/prefix-")) {
             return;
         }
         try {

@@ -61,12 +61,12 @@ final readonly class Census
     {
         $groups = [];
         foreach ($this->groups as $name => [$entries, $bytes]) {
-            $groups[] = ['group' => (string) $name, 'entries' => $entries, 'bytes' => $bytes];
+            $groups[] = ['group' => Text::key((string) $name), 'entries' => $entries, 'bytes' => $bytes];
         }
 
         return [
             'time' => \time(), 'entries' => $this->entries, 'bytes' => $this->bytes, 'complete' => $this->complete,
-            'groups' => $groups, 'keys' => \array_map(static fn(array $key): array => ['key' => Text::key($key['key'])] + $key, $this->keys),
+            'groups' => $groups, 'keys' => \array_map(static fn(array $key): array => ['key' => Text::key($key['key']), 'group' => Text::key($key['group'])] + $key, $this->keys),
         ];
     }
 

@@ -73,10 +73,13 @@ final class FleetCommand extends Command
         if ($seconds !== null && (!\is_string($seconds) || !\ctype_digit($seconds) || \strlen($seconds) > 9)) {
             throw new InvalidArgumentException('Write the seconds as --trim=3600.');
         }
+        if ($seconds !== null && $input->getOption('remove-orphans') === true) {
+            throw new InvalidArgumentException('Write --trim or --remove-orphans, not both.');
+        }
         $within = $input->getOption('in');
         $within = \is_string($within) && $within !== '' ? \explode(',', $within) : [];
         foreach ($within as $path) {
-            $path[0] === '/' && \is_dir($path) || throw new InvalidArgumentException("\"$path\" in --in is no directory. Write absolute paths, as --in=/home,/srv.");
+            \str_starts_with($path, '/') && \is_dir($path) || throw new InvalidArgumentException("\"$path\" in --in is no directory. Write absolute paths, as --in=/home,/srv.");
         }
         try {
             $acting = new ActingUser();

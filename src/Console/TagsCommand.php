@@ -6,6 +6,7 @@ namespace Larder\Console;
 
 use Larder\Cache;
 use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Input\InputArgument;
 use Symfony\Component\Console\Input\InputInterface;
@@ -31,6 +32,6 @@ final class TagsCommand extends CacheCommand
     {
         $tags = self::words($input->getArgument('tag'));
 
-        return self::say($input, $output, ['tags' => $tags], $cache->invalidateTags(...$tags), 'invalidated');
+        return self::say($input, $output, ['tags' => \array_map(Text::key(...), $tags)], $cache->invalidateTags(...$tags), 'invalidated');
     }
 }

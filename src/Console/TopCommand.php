@@ -107,7 +107,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         ));
         $table = (new Table($page))->setHeaders(['group', 'entries', 'bytes']);
         foreach ($census->groups as $name => [$entries, $bytes]) {
-            $table->addRow([Text::shown((string) $name, 40) ?: '(none)', $entries, Text::bytes($bytes)]);
+            $table->addRow([(string) $name === '' ? '(none)' : Text::shown((string) $name, 40), $entries, Text::bytes($bytes)]);
         }
         $table->render();
         if ($census->keys !== []) {

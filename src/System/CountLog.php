@@ -213,6 +213,10 @@ final class CountLog
             $line = \json_decode((string) \strstr($line, '{'), true);
             foreach (\is_array($line) ? $line : [] as $name => $count) {
                 $name = (string) $name;
+                if (!\str_contains($name, '|')) {
+                    // Nobody has counted that: the line is damaged.
+                    continue;
+                }
                 $last = self::last($name);
                 if (!isset($kept[$last]) && \count($kept) > self::MOST) {
                     $name = self::other($name);
@@ -236,7 +240,9 @@ final class CountLog
         }
         $counts = [];
         foreach ($sums[2] as $name => $count) {
-            $counts[(string) $name] = \is_int($count) ? $count : 0;
+            if (\is_int($count) && \str_contains((string) $name, '|')) {
+                $counts[(string) $name] = $count;
+            }
         }
 
         return [$sums[0], $sums[1], $counts];

@@ -142,7 +142,7 @@ final readonly class FlushHistory
             $word = \is_string($word) ? $word : '';
             if ($i > 0 && \str_starts_with($word, '-')) {
                 // -pSECRET is an option with its value, too.
-                $name = \substr($word, 0, \str_starts_with($word, '--') ? (int) \strcspn($word, '=') : 2);
+                $name = \substr($word, 0, \str_starts_with($word, '--') ? (int) \strcspn($word, '=:') : 2);
                 $shown[] = $name === $word ? $word : $name . '…';
                 // What follows may be its value, unless it switches something off.
                 $isValue = $name === $word && !\str_starts_with($word, '--no-');

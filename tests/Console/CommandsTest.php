@@ -165,6 +165,21 @@ final class CommandsTest extends TestCase
         self::assertEqualsCanonicalizing([['encoding' => 'base64', 'value' => '/g=='], ['encoding' => 'base64', 'value' => '/w==']], \array_column($keys, 'key'));
     }
 
+    /** Seen to fail: names in one spelling for all bytes that are no UTF-8; the group "0" without a name. */
+    public function testGroupsAndTagsAreToldApart(): void
+    {
+        $cache = Cache::open($this->dsn);
+        foreach (["\xFE", "\xFF", '0'] as $group) {
+            $cache->group($group)->set('k', 1);
+        }
+        $cache->set('k', 1);
+        $document = $this->json('top', ['--once' => true]);
+        self::assertEqualsCanonicalizing([['encoding' => 'base64', 'value' => '/g=='], ['encoding' => 'base64', 'value' => '/w=='], '0', ''], \array_column((array) $document['groups'], 'group'));
+        self::assertEqualsCanonicalizing(\array_column((array) $document['groups'], 'group'), \array_column((array) $document['keys'], 'group'));
+        self::assertSame([['encoding' => 'base64', 'value' => '/w==']], $this->json('tags', ['tag' => ["\xFF"]])['tags']);
+        self::assertSame(1, \substr_count($this->tell('top', ['--once' => true])[1], '(none)'));
+    }
+
     public function testGroupsAreApartAndFlushedAlone(): void
     {
         $this->tell('set', ['key' => 'k', 'value' => 'in', '--group' => 'users']);

@@ -32,13 +32,13 @@ final class FlushHistoryTest extends TestCase
         $this->directory->write('vendor/library.php', '<?php function library(Larder\Cache $cache): void { $cache->flush(); }');
         $script = $this->directory->write('app.php', "<?php\nrequire " . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ";\n\nfunction clean(Larder\\Cache \$cache): void\n{\n    library(\$cache->group('a')->group('b/c'));\n}\nrequire __DIR__ . '/vendor/library.php';\n\$cache = Larder\\Cache::open('{$this->dsn()}');\nclean(\$cache);\n(new Larder\\Psr\\SimpleCache(\$cache))->clear();\n\$cache->invalidateTags('tag');\n\$cache->delete('key');\n");
         $before = \time();
-        $process = Process::php($script, ['--no-color', 'clean', '--token=abc', '-pabc', '--password', 'abc', 'redis://user:abc@host', 'key=abc', 'word', 'ghp_abc', 'AKIAABCDEFGHIJKLMNOP', 'abcdefghijklmnop123456', 'app/models/product-of-2026.php', 'a-word-that-is-long-without-any']);
+        $process = Process::php($script, ['--no-color', 'clean', '--token=abc', '--pass:abc', '-pabc', '--password', 'abc', 'redis://user:abc@host', 'key=abc', 'word', 'ghp_abc', 'AKIAABCDEFGHIJKLMNOP', 'abcdefghijklmnop123456', 'app/models/product-of-2026.php', 'a-word-that-is-long-without-any']);
         self::assertSame(0, $process->wait(), $process->errors());
 
         $flushes = $this->flushes();
         self::assertSame(['psr-16', 'a/b/c'], \array_column($flushes, 'group'));
         self::assertSame(["$script:11", "$script:6"], \array_column($flushes, 'caller'), 'the line of the application, not of a library');
-        self::assertSame(["$script --no-color clean --token… -p… --password … … … word … … … app/models/product-of-2026.php a-word-that-is-long-without-any"], \array_unique(\array_column($flushes, 'request')), 'no value that may be a secret');
+        self::assertSame(["$script --no-color clean --token… --pass… -p… --password … … … word … … … app/models/product-of-2026.php a-word-that-is-long-without-any"], \array_unique(\array_column($flushes, 'request')), 'no value that may be a secret');
         self::assertSame([[true], [Ownership::name(Ownership::user())]], [\array_unique(\array_column($flushes, 'done')), \array_unique(\array_column($flushes, 'user'))]);
         self::assertGreaterThanOrEqual($before, $flushes[1]['time']);
         self::assertSame(0o100600, \fileperms($this->file()));

@@ -222,8 +222,10 @@ final class Survey
             $of = $this->acting->as($as, static fn(): ?array => Files::stat($tree));
             $key = $of === null ? '' : "{$of['dev']} {$of['ino']}";
             if ($of !== null && Files::isDirectory($of) && $of['uid'] === $stat['uid'] && !isset($this->seen[$key])) {
-                $this->seen[$key] = true;
-                $this->add($this->acting->as($as, fn(): array => $this->inspection->tree($tree, $of, $user)));
+                $found = $this->acting->as($as, fn(): array => $this->inspection->tree($tree, $of, $user));
+                // What is no tree may be a directory that is looked at later.
+                $found === [] || $this->seen[$key] = true;
+                $this->add($found);
             }
         }
     }
@@ -249,14 +251,15 @@ final class Survey
         $user = $this->accounts->name($as);
         $names = $this->acting->as($as, fn(): ?array => $this->allowance->names(Allowance::SEARCHED, $as, $user, $path === '' ? '/' : $path));
         foreach ($names ?? [] as $name) {
-            if (FileNames::tells($name)) {
+            // In a directory that many may write into, what another user has made tells nothing.
+            if (FileNames::tells($name) && ($this->acting->as($as, static fn(): ?array => Files::stat("$path/$name"))['uid'] ?? null) === $stat['uid']) {
                 $stat['uid'] === $as || $as === 0 ? $this->inspect($path, $stat, $as) : $this->odd($path, $as, $stat['uid'], 'owner', 'it belongs to another user than the directory above');
-
-                return;
+                break;
             }
         }
         foreach ($depth < self::DEPTH ? $names ?? [] : [] as $name) {
-            \in_array($name, self::PASSED, true) || $this->search("$path/$name", $as, $depth + 1);
+            // Larder's own directories have been looked into with the one that they lie in.
+            \in_array($name, self::PASSED, true) || FileNames::isPrefix($name) || FileNames::kind($name) !== null || $this->search("$path/$name", $as, $depth + 1);
         }
     }
 

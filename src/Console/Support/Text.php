@@ -14,7 +14,7 @@ final class Text
     private const DEPTH = 511;
 
     /** Characters that control a terminal, turn the writing round or are not seen (Unicode: Cc, Bidi_Control, soft hyphen, marks without width). */
-    private const HIDDEN = '[\x00-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{180e}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{fff9}-\x{fffb}]';
+    private const HIDDEN = '[\x00-\x1f\x7f-\x{9f}\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180e}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{3164}\x{feff}\x{ffa0}\x{fff9}-\x{fffb}\x{e0000}-\x{e007f}]';
 
     public static function bytes(int $bytes): string
     {
@@ -69,7 +69,7 @@ final class Text
     }
 
     /**
-     * Writes a document. What would reach a terminal as more than text is written as \u and four digits, which means the same.
+     * Writes a document. What would reach a terminal as more than text is written as \u and four digits (or two of these), which means the same.
      *
      * @param array<array-key, mixed> $document
      */
@@ -80,7 +80,7 @@ final class Text
         // All of these lie in strings, but for the line's ends of a pretty document.
         $output->writeln((string) \preg_replace_callback(
             '/(?!\n)' . self::HIDDEN . '/u',
-            static fn(array $match): string => \sprintf('\u%04x', \mb_ord($match[0], 'UTF-8')),
+            static fn(array $match): string => \strlen($match[0]) > 3 ? \trim((string) \json_encode($match[0]), '"') : \sprintf('\u%04x', \mb_ord($match[0], 'UTF-8')),
             $json,
         ), OutputInterface::OUTPUT_RAW);
     }

@@ -18,6 +18,7 @@ use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
+use PHPUnit\Framework\Attributes\TestWith;
 
 /** All caches of a server with real users: found, counted, told what is wrong, and none of it believed. */
 #[CoversClass(FleetCommand::class)]
@@ -266,13 +267,14 @@ final class FleetTest extends FleetCase
     public function testNamesReachTheTerminalAsTextOnly(): void
     {
         $home = $this->server->user(self::ANNA, 'anna');
-        $name = "a\nb\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae\u{61c}\u{feff}\u{ad}\x7fé<error>x</error>";
+        $name = "a\nb\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae\u{61c}\u{feff}\u{ad}\x7fé<error>x</error>\u{e0041}";
         foreach ([$name, "$name\xff"] as $each) {
             $this->server->as(self::ANNA, 'Larder\Cache::open(["disk" => new Larder\Config\Dsn("file", ' . \var_export("$home/$each", true) . '), "near" => "none"])->set("k", "v");');
         }
         $text = $this->server->fleet();
 
         self::assertSame(0, $text->status, $text->errors);
+        self::assertStringContainsString('</error>\xf3\xa0\x81\x81', $text->output);
         self::assertStringContainsString('a\x0ab\x1b]0;owned\x07', $text->output);
         self::assertStringContainsString('<error>x</error>', $text->output);
         self::assertSame(0, \preg_match('/[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae/', $text->output));
@@ -280,7 +282,30 @@ final class FleetTest extends FleetCase
         $json = $this->server->fleet('--json');
         self::assertSame(0, \preg_match('/[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xe2\x80\xae|\xd8\x9c|\xef\xbb\xbf/', $text->output . $json->output));
         self::assertStringContainsString('\u009b31m\u202e\u061c\ufeff\u00ad\u007fé<error>', $json->output);
+        self::assertStringContainsString('</error>\udb40\udc41', $json->output);
         self::assertSame(["files home/anna/$name", "files home/anna/$name\xff"], \array_keys($this->server->caches()));
+    }
+
+    /** Seen to fail: a list without what lies in the user's own directory, where only directories of prefixes are looked for. */
+    public function testACacheBelowTheUsersOwnDirectoryIsFound(): void
+    {
+        $this->server->user(self::ANNA, 'anna');
+        $own = "{$this->server->root}/state/" . self::ANNA;
+        self::assertSame('', $this->server->as(self::ANNA, "Larder\\Cache::open(['dsn' => 'sqlite://$own/shop', 'near' => 'none'])->set('k', 'v');"));
+
+        self::assertSame(['sqlite state/' . self::ANNA . '/shop'], \array_keys($this->server->caches()));
+    }
+
+    /** Seen to fail: a warning of PHP's; a trim that was left out without a word. */
+    #[TestWith(['--in=/tmp,', '"" in --in is no directory'])]
+    #[TestWith(['--trim=1 --remove-orphans', 'Write --trim or --remove-orphans, not both.'])]
+    public function testOptionsThatMeanNothingAreRefused(string $options, string $says): void
+    {
+        $child = $this->server->fleet($options);
+
+        self::assertSame(2, $child->status);
+        self::assertStringContainsString($says, $child->output . $child->errors);
+        self::assertStringNotContainsString('Warning', $child->output . $child->errors);
     }
 
     public function testAUserSeesHisOwnOnly(): void

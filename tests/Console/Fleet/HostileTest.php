@@ -282,6 +282,58 @@ final class HostileTest extends FleetCase
         self::assertSame([['crowded']], \array_values(\array_map(static fn(Found $found): array => \array_keys($found->problems), $found)));
     }
 
+    /**
+     * In a directory that all may write into, one user's file says nothing of it.
+     *
+     * @return iterable<string, array{string, ?string}> name and content
+     */
+    public static function namesThatTell(): iterable
+    {
+        foreach (['larder.lock', 'larder-directory.txt', 'memory-of-running-php', 'queue-q1.db'] as $name) {
+            yield $name => [$name, ''];
+        }
+        yield 'a directory' => ['larder.db', null];
+    }
+
+    /** Seen to fail: a search that ends at the first name that tells. */
+    #[DataProvider('namesThatTell')]
+    public function testAnotherUsersFileInASharedDirectoryHidesNothing(string $name, ?string $content): void
+    {
+        $this->server->user(self::ANNA, 'anna');
+        $shared = "{$this->server->root}/shared";
+        $this->server->put(0, $shared, null, 0o1777);
+        $this->server->put(self::BERT, "$shared/bert", null, 0o700);
+        $this->server->put(self::BERT, "$shared/bert/larder.db", '');
+        $this->server->put(self::ANNA, "$shared/$name", $content);
+        $paths = \array_map(static fn(Found $found): string => $found->path, $this->take(new Allowance(), [$shared]));
+
+        self::assertSame(["$shared/bert"], $paths);
+    }
+
+    /** Seen to fail: a search that ends at the first cache. */
+    public function testACacheInsideOfAnothersDirectoryIsFound(): void
+    {
+        $home = $this->server->user(self::ANNA, 'anna');
+        foreach (['cache', 'cache/blog', 'cache/prefix-a'] as $path) {
+            $this->server->put(self::ANNA, "$home/$path", null, 0o700);
+            $this->server->put(self::ANNA, "$home/$path/larder.db", '');
+        }
+        $paths = \array_map(static fn(Found $found): string => \substr($found->path, \strlen($home) + 1), $this->take(new Allowance(), [$home]));
+        \sort($paths);
+
+        self::assertSame(['cache', 'cache/blog', 'cache/prefix-a'], $paths);
+    }
+
+    /** Seen to fail: a directory that counts as looked at because a file of its user says that it is a tree of pages. */
+    public function testAUserHidesNoSegmentByAListOfTrees(): void
+    {
+        $state = $this->server->site(self::ANNA, 'anna');
+        $this->server->put(self::ANNA, "$state/local-deadbeef-trees", "{$this->server->root}/shm/larder-" . self::ANNA . "\n");
+        $kinds = \array_map(static fn(Found $found): string => $found->kind, $this->take(new Allowance(), []));
+
+        self::assertContains('segment', $kinds);
+    }
+
     /** A file system of another device may have the same number. */
     // Seen to fail: a comparison of inodes alone.
     public function testAFileIsTheOneThatWasLookedAt(): void
