@@ -6,8 +6,10 @@ namespace Larder\Tests\Console;
 
 use Larder\Cache;
 use Larder\Console\Application;
+use Larder\Console\Support\Place;
 use Larder\System\Clock;
 use Larder\System\IncidentLog;
+use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
@@ -178,6 +180,19 @@ final class CommandsTest extends TestCase
         self::assertEqualsCanonicalizing(\array_column((array) $document['groups'], 'group'), \array_column((array) $document['keys'], 'group'));
         self::assertSame([['encoding' => 'base64', 'value' => '/w==']], $this->json('tags', ['tag' => ["\xFF"]])['tags']);
         self::assertSame(1, \substr_count($this->tell('top', ['--once' => true])[1], '(none)'));
+    }
+
+    /** Seen to fail: a truth tier that is opened without the option. */
+    public function testWhatLooksThroughEverythingMakesNoObjectsThatAreForbidden(): void
+    {
+        Cache::open($this->dsn)->set('k', new \ArrayObject([1]));
+
+        self::assertNull(Place::choose("$this->dsn?classes=false")->openTruth()->get('k'));
+        self::assertInstanceOf(\ArrayObject::class, Place::choose($this->dsn)->openTruth()->get('k'));
+        RedisServer::demand();
+        $server = new RedisServer(config: ['requirepass' => 'a-password']);
+        $source = ['dsn' => "redis://$server->socket", 'near' => 'none', 'credentials' => static fn(): array => ['default', 'a-password']];
+        self::assertTrue(Place::choose($source)->openTruth()->set('k', 1));
     }
 
     public function testGroupsAreApartAndFlushedAlone(): void

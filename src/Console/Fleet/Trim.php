@@ -128,6 +128,8 @@ final class Trim
     {
         $entry = \posix_getpwuid($found->uid);
         $group = $entry === false ? $this->acting->group() : $entry['gid'];
+        // Whoever started this may have had it ignored, and then nobody learns how a child ends.
+        \pcntl_signal(\SIGCHLD, \SIG_DFL);
         $child = \pcntl_fork();
         if ($child === 0) {
             $signal = \SIGKILL;

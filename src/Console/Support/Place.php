@@ -77,7 +77,15 @@ final readonly class Place
             'prefix' => $options->prefix,
             'timeout' => $options->timeout,
             'secret' => $options->secret === null ? null : [$options->secret, ...$options->formerSecrets],
-        ]);
+            // What decides which values may be read, and whether the server is believed.
+            'classes' => $options->classes,
+            'fingerprint' => $options->fingerprint,
+        ] + \array_filter([
+            'serializer' => $options->serializer,
+            'compressor' => $options->compressor,
+            'credentials' => $options->credentials,
+            'confirm' => $options->confirms === null ? null : (int) $options->confirms,
+        ], static fn(mixed $value): bool => $value !== null));
     }
 
     /** The tiers and the user, for people, without a password. */

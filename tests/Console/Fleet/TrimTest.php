@@ -53,12 +53,14 @@ final class TrimTest extends FleetCase
     {
         $this->fill(self::ANNA);
         \pcntl_signal(\SIGUSR1, \SIG_IGN);
+        \pcntl_signal(\SIGCHLD, \SIG_IGN);
         \pcntl_sigprocmask(\SIG_BLOCK, [\SIGUSR2], $before);
         try {
             self::assertSame([self::ANNA], \array_column($this->server->document('--trim=0')['trimmed'], 'uid'));
         } finally {
             \pcntl_sigprocmask(\SIG_SETMASK, \is_array($before) ? $before : []);
             \pcntl_signal(\SIGUSR1, \SIG_DFL);
+            \pcntl_signal(\SIGCHLD, \SIG_DFL);
         }
     }
 
