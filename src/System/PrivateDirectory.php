@@ -23,7 +23,7 @@ final class PrivateDirectory
      * Files that are deleted if others could write there. Pending invalidations stay: they can only remove entries from the
      * cache. Directories of records stay too: without these files nothing reads them.
      */
-    private const CONTENT = '/^(larder\.(db\b.*|lock)|(bell|log)\.[\w.]+|lock|said|(near|apcu)-\w+\.lock|local-[\w.-]+)$/D';
+    private const CONTENT = '/^(larder\.(db(-\w+|\.(new|damaged|apart|gate)[\w.-]*)?|lock)|(bell|log)\.[\w.]+|lock|said|(near|apcu)-\w+\.lock|local-[0-9a-f]{8}-[\w.-]+)$/D';
     private const COUNTERS = '/^local-\w+-purges$/D';
 
     /**

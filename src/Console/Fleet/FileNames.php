@@ -19,7 +19,7 @@ final class FileNames
     /** Of a directory's caches together. */
     public const STATE = 'state';
 
-    private const DATABASE = '\.db(?:-wal|-shm|-journal|\.[\w.-]+)?';
+    private const DATABASE = '\.db(?:-wal|-shm|-journal|\.(?:new|damaged|apart|gate)[\w.-]*)?';
 
     private const PATTERNS = [
         self::SQLITE => 'larder(?:' . self::DATABASE . '|\.lock)|bell\.[0-9a-f]+',
@@ -29,14 +29,14 @@ final class FileNames
         'limits' => 'limits' . self::DATABASE,
         'sessions' => 'sessions' . self::DATABASE,
         'counters' => 'counters' . self::DATABASE,
-        self::PAGES => 'local-[0-9a-f]{8}(?:-[\w.-]+|\.[\w.-]+)?',
-        self::REMOTE => '(?:kept|lost|primary|watermark)-[0-9a-f]{8}(?:\.[\w.-]+)?',
+        self::PAGES => 'local-[0-9a-f]{8}-(?:build|copies|counts|epoch|flushes|purges|routes|trees|wait)[\w.-]*',
+        self::REMOTE => '(?:kept|lost|primary|watermark)-[0-9a-f]{8}(?:\.(?:gate|lock|new))?',
         self::STATE => '(?:near|apcu)-\w+\.lock|said|mishaps\.txt|fleet\.json|doctor-[0-9a-f]{8}(?:\.new)?|' . PrivateDirectory::MARK . '|' . DirectoryList::FILE,
         self::SEGMENT => '(?:memory-of-running-php|segment|counters-[0-9a-f]{16})(?:-[0-9a-f]{8})?(?:\.part|\.lock)?',
     ];
 
     /** Directories inside of which all is Larder's. */
-    private const WHOLE = '/^(v\.[0-9a-f]{16}|queue-.*\.waiters|local-[0-9a-f]{8}-[\w.-]+)$/D';
+    private const WHOLE = '/^(v\.[0-9a-f]{16}|queue-.*\.waiters|local-[0-9a-f]{8}-(?:copies|routes)[\w.-]*)$/D';
 
     /** @return ?array{string, string} the kind and, of a queue, its name; null: it is not Larder's */
     public static function kind(string $name): ?array

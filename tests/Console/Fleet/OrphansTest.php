@@ -66,6 +66,22 @@ final class OrphansTest extends FleetCase
         self::assertFileExists("{$this->server->root}/shm/larder-" . self::BERT . '/memory-of-running-php');
     }
 
+    /** Seen to fail: names that end in anything. A date has eight digits, too. */
+    public function testFilesWithNamesLikeLardersStay(): void
+    {
+        $state = $this->server->site(self::ANNA, 'anna');
+        $names = ['kept-20261128.zip', 'larder.db.customers.sql', 'local-20261128', 'local-20261128-backup', 'local-20261128.tar.gz', 'lost-20261128.txt', 'primary-20261128.sql', 'queue-mail.db.sql'];
+        foreach ($names as $name) {
+            $this->server->put(self::ANNA, "$state/$name", \str_ends_with($name, 'backup') ? null : 'mine', 0o700);
+        }
+        $this->server->put(self::ANNA, "$state/local-20261128-backup/thesis.txt", 'mine');
+        \file_put_contents("{$this->server->root}/passwd", "root:x:0:0:::\n");
+        $child = $this->server->fleet("--remove-orphans --yes --in={$this->server->root}/home");
+
+        self::assertSame($names, \array_values(\array_diff(\scandir($state) ?: [], ['.', '..'])), $child->output);
+        self::assertFileExists("$state/local-20261128-backup/thesis.txt");
+    }
+
     /** Seen to fail: unlink() without a look at the name, the owner or the type; opendir() through a link. */
     public function testNothingElseGoes(): void
     {
