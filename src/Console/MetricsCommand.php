@@ -41,6 +41,10 @@ final class MetricsCommand extends CacheCommand
 
             return Application::UNREACHABLE;
         }
+        if ($output->isDecorated()) {
+            // A terminal: names of groups are whatever the application took from its visitors.
+            $text = \implode("\n", \array_map(static fn(string $line): string => Text::line($line, 4 * \strlen($line)), \explode("\n", $text)));
+        }
         $output->write($text, false, OutputInterface::OUTPUT_RAW);
 
         return Application::OK;

@@ -182,6 +182,21 @@ final class CommandsTest extends TestCase
         self::assertSame(1, \substr_count($this->tell('top', ['--once' => true])[1], '(none)'));
     }
 
+    /** Seen to fail: a group's name as it is. A program that reads it gets that. */
+    public function testMetricsDoNothingToATerminal(): void
+    {
+        $cache = Cache::open("$this->dsn?metrics=1");
+        $cache->group("a\e[31mé")->get('k');
+        $cache->refresh();
+        [, $shown] = $this->tell('metrics', ['--dsn' => $this->dsn], true);
+        [, $read] = $this->tell('metrics', ['--dsn' => $this->dsn]);
+
+        self::assertStringContainsString('group="a\\x1b[31mé"', $shown);
+        self::assertStringNotContainsString("\e", $shown);
+        self::assertStringContainsString("group=\"a\e[31mé\"", $read);
+        self::assertSame(\substr_count($read, "\n"), \substr_count($shown, "\n"));
+    }
+
     /** Seen to fail: a truth tier that is opened without the option. */
     public function testWhatLooksThroughEverythingMakesNoObjectsThatAreForbidden(): void
     {
