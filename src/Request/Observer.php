@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Request;
 
 use Larder\Events\Listener;
+use Larder\System\Coroutine;
 use Larder\System\CountLog;
 use Larder\System\FailureLog;
 use Larder\System\Fork;
@@ -39,8 +40,8 @@ final class Observer
 
     private int $process;
 
-    /** Whether the listener is running: what it does with the cache tells it nothing. */
-    private bool $isTelling = false;
+    /** @var ?\WeakMap<object, true> the coroutines in which the listener is running: what it does there with the cache tells it nothing */
+    private ?\WeakMap $telling = null;
 
     /**
      * @param ?CountLog $log  null: nothing is counted
@@ -226,16 +227,21 @@ final class Observer
     /** @param \Closure(Listener): void $call */
     private function tell(\Closure $call): void
     {
-        if ($this->listener === null || $this->isTelling) {
+        if ($this->listener === null) {
             return;
         }
-        $this->isTelling = true;
+        $here = Coroutine::current() ?? $this;
+        $telling = $this->telling ??= new \WeakMap();
+        if (isset($telling[$here])) {
+            return;
+        }
+        $telling[$here] = true;
         try {
             $call($this->listener);
         } catch (\Throwable $thrown) {
             $this->failureLog->report('events', 'the listener ' . $this->listener::class . ' threw ' . $thrown::class . ': ' . $thrown->getMessage() . '; going on as if it had not');
         } finally {
-            $this->isTelling = false;
+            unset($telling[$here]);
         }
     }
 }
