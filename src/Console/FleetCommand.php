@@ -18,7 +18,6 @@ use Larder\System\ServerPolicy;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\Command;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Helper\Table;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -97,7 +96,7 @@ final class FleetCommand extends Command
                 default => $this->show($all, $limits, $acting, $input, $output),
             };
         } catch (Failure $failure) {
-            ($output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output)->writeln('<error>' . OutputFormatter::escape($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
+            ($output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output)->writeln('<error>' . Text::escaped($failure->getMessage()) . '</error>', OutputInterface::VERBOSITY_QUIET);
 
             return Application::UNREACHABLE;
         }
@@ -145,7 +144,7 @@ final class FleetCommand extends Command
         $all === [] || $table->render();
         foreach ($wrong as $found) {
             foreach ($found->problems as $text) {
-                $output->writeln('<comment>!</comment> ' . self::escaped($found->path) . ($found->name === '' ? '' : " ($found->name)") . ': ' . OutputFormatter::escape($text));
+                $output->writeln('<comment>!</comment> ' . self::escaped($found->path) . ($found->name === '' ? '' : " ($found->name)") . ': ' . Text::escaped($text));
             }
         }
         $output->writeln(\sprintf('%d in all: %s in memory%s, %s on disk; %d with problems', \count($all), Text::bytes($memory), isset($limits['segment_total']) ? ' of ' . Text::bytes($limits['segment_total']) . ' that the policy allows' : '', Text::bytes($disk), \count($wrong)));
@@ -214,6 +213,6 @@ final class FleetCommand extends Command
     /** What a user has chosen: nothing in it reaches the terminal but text. */
     private static function escaped(string $text): string
     {
-        return OutputFormatter::escape(Text::line($text, self::WIDTH));
+        return Text::escaped(Text::line($text, self::WIDTH));
     }
 }

@@ -10,7 +10,6 @@ use Larder\Console\Support\Text;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Command\SignalableCommandInterface;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
-use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Helper\Table;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
@@ -126,7 +125,7 @@ final class TopCommand extends CacheCommand implements SignalableCommandInterfac
         $text = $page->fetch();
         if ($output instanceof ConsoleSectionOutput) {
             // It formats what it gets, which is formatted already.
-            $output->overwrite(OutputFormatter::escape($text));
+            $output->overwrite(Text::escaped($text));
         } else {
             $output->write($text, false, OutputInterface::OUTPUT_RAW);
         }

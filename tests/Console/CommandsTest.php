@@ -7,6 +7,7 @@ namespace Larder\Tests\Console;
 use Larder\Cache;
 use Larder\Console\Application;
 use Larder\Console\Support\Place;
+use Larder\Console\Support\Text;
 use Larder\System\Clock;
 use Larder\System\IncidentLog;
 use Larder\Tests\Support\RedisServer;
@@ -15,6 +16,7 @@ use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
+use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Tester\ApplicationTester;
 
 #[CoversClass(Application::class)]
@@ -180,6 +182,13 @@ final class CommandsTest extends TestCase
         self::assertEqualsCanonicalizing(\array_column((array) $document['groups'], 'group'), \array_column((array) $document['keys'], 'group'));
         self::assertSame([['encoding' => 'base64', 'value' => '/w==']], $this->json('tags', ['tag' => ["\xFF"]])['tags']);
         self::assertSame(1, \substr_count($this->tell('top', ['--once' => true])[1], '(none)'));
+    }
+
+    // Whatever release of Symfony is there.
+    public function testEachSignOfMarkupIsEscaped(): void
+    {
+        self::assertSame('\\<\\<fg=zzz\\>\\>', Text::shown('<<fg=zzz>>'));
+        self::assertSame('<<fg=zzz>>\\', (new OutputFormatter(true))->format(Text::shown('<<fg=zzz>>\\') . '<info></info>'));
     }
 
     /** Seen to fail: a group's name as it is. A program that reads it gets that. */

@@ -65,7 +65,13 @@ final class Text
     /** The same for Symfony's output, which would take what looks like its markup for that: `<error>`, `<href=…>`. */
     public static function shown(string $text, int $width = 1 << 30): string
     {
-        return OutputFormatter::escape(self::line($text, $width));
+        return self::escaped(self::line($text, $width));
+    }
+
+    /** As Symfony's escape(), of which releases before August 2026 forget the second of two signs: `<<fg=red>>`. */
+    public static function escaped(string $text): string
+    {
+        return OutputFormatter::escapeTrailingBackslash(\str_replace(['<', '>'], ['\\<', '\\>'], $text));
     }
 
     /**
