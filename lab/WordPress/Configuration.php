@@ -75,19 +75,29 @@ final readonly class Configuration
     }
 
     /**
-     * Patterns of what Larder's plugin leaves outside the site (its drop-in makes the name).
+     * How Larder's plugin calls a site outside of its directory: Presence::name(), and the drop-in.
+     *
+     * @param array<string, mixed> $constants
+     */
+    public static function siteName(array $constants): string
+    {
+        $site = '';
+        foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
+            $value = $constants[$name] ?? '';
+            $site .= \is_string($value) ? $value . ' ' : '';
+        }
+
+        return \hash('md5', $site . 'wp_');
+    }
+
+    /**
+     * Patterns of what Larder's plugin leaves outside the site.
      *
      * @return list<string>
      */
     public function traces(): array
     {
-        $site = '';
-        foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
-            $value = $this->constants[$name] ?? '';
-            $site .= \is_string($value) ? $value . ' ' : '';
-        }
-
-        $name = \substr(\hash('sha256', $site . 'wp_'), 0, 32);
+        $name = self::siteName($this->constants);
 
         return ["/var/tmp/larder-$name-*", "$this->temporary/larder-$name-*", "/dev/shm/larder-serve-*-$name-*/*", "/dev/shm/larder-serve-*-$name-*"];
     }

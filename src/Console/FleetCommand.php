@@ -213,6 +213,6 @@ final class FleetCommand extends Command
     /** What a user has chosen: nothing in it reaches the terminal but text. */
     private static function escaped(string $text): string
     {
-        return Text::escaped(Text::line($text, self::WIDTH));
+        return Text::shown($text, self::WIDTH);
     }
 }

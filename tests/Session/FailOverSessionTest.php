@@ -33,16 +33,14 @@ final class FailOverSessionTest extends TestCase
         $sentinels = new RedisSentinels();
         try {
             $open = static fn(): SessionHandler => SessionHandler::over($sentinels->dsn('replicas=1&wait=0.1&timeout=2'));
-            // One replica has each write, and the other one may be promoted: wait for both.
-            $this->outlives($open, static function () use ($sentinels): void {
-                $sentinels->awaitReplicas();
-                $sentinels->failOver();
-            });
-            // And without a plan: its process is killed.
-            $this->outlives($open, static function () use ($sentinels): void {
-                $sentinels->awaitReplicas();
-                $sentinels->killPrimary();
-            });
+            // By a plan, and then without one: its process is killed.
+            foreach ([$sentinels->failOver(...), $sentinels->killPrimary(...)] as $failOver) {
+                $this->outlives($open, static function () use ($sentinels, $failOver): void {
+                    // One replica has each write, and the other one may be promoted.
+                    $sentinels->awaitReplicas();
+                    $failOver();
+                });
+            }
         } finally {
             $sentinels->stop();
         }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\WordPress;
 
+use Larder\Lab\WordPress\Configuration;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\TestCase;
 
@@ -35,6 +36,15 @@ final class PluginBuildTest extends TestCase
             self::assertSame(0o100644, $attributes >> 16, $name);
         }
         self::assertSame($names, \array_map(static fn(string $file): string => 'larder/' . $file, BuiltPlugin::files()));
+    }
+
+    /** Seen to fail: another hash there, so that what a site leaves in /var/tmp stayed for ever. */
+    public function testTheLaboratoryAndTheBuildKnowASitesName(): void
+    {
+        self::assertSame(
+            [Configuration::siteName(['DB_NAME' => 'shop', 'AUTH_KEY' => 'a key'])],
+            BuiltPlugin::run('define("DB_NAME", "shop"); define("AUTH_KEY", "a key"); $table_prefix = "wp_"; echo Larder\WordPress\Presence::name();'),
+        );
     }
 
     public function testNothingOfTheDevelopersGoesAlong(): void

@@ -19,7 +19,7 @@ use Larder\System\Failure;
 final class ItemConditions
 {
     /**
-     * @param int    $position the writer's first position
+     * @param int        $position the writer's first position
      * @param SlotWindow $window   the journal up to it
      */
     public function __construct(
