@@ -68,8 +68,9 @@ final class Dsn
         'memory' => 'near',
     ];
 
-    /** A directory that means what it says: what most requests parse needs no look at each rule. */
+    /** What most requests parse needs no look at each rule: a directory that means what it says; a server and nothing else, or a socket. */
     private const PLAIN = '~^sqlite://(/(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+)$~D';
+    private const PLAIN_REDIS = '~^redis://(?:(/[A-Za-z0-9_.-]*[A-Za-z_.-][A-Za-z0-9_./-]*)|([A-Za-z0-9.-]+)(?::([1-9]\d{0,3}))?(?:/(\d{0,5}))?)$~D';
 
     private const REDIS_PORT = 6379;
     private const SENTINEL_PORT = 26379;
@@ -145,6 +146,9 @@ final class Dsn
     {
         if (\preg_match(self::PLAIN, $text, $plain) === 1) {
             return new self('sqlite', $plain[1]);
+        }
+        if (\preg_match(self::PLAIN_REDIS, $text, $plain) === 1) {
+            return $plain[1] !== '' ? new self('redis', $plain[1]) : new self('redis', '', $plain[2], (int) ($plain[3] ?? '') ?: self::REDIS_PORT, [], (int) ($plain[4] ?? ''));
         }
         $colon = \strpos($text, '://');
         if ($colon === false || $colon === 0) {

@@ -36,12 +36,18 @@ final class KeepingDsn
         if ($text === '') {
             throw new InvalidConfiguration("The DSN is empty (is the variable that it comes from set?). Write for example $example.");
         }
+        \PHP_SAPI === 'cli' || \str_starts_with($text, 'sqlite:') || \is_file(__DIR__ . '/../../classes/keeping-redis.php') && require __DIR__ . '/../../classes/keeping-redis.php';
         $dsn = Dsn::parse($text, Dsn::KEEPING);
         if ($dsn->scheme === 'sqlite' && $dsn->path === '') {
             // The default directory is each user's own, and what must stay would lie in several.
             throw InvalidConfiguration::malformed($text, 'it names no directory, and what must stay lies where you say', 'write for example ' . $example);
         }
-        InvalidConfiguration::refuseUnknown($options += $dsn->query, [...$known, ...self::KNOWN]);
+        $options += $dsn->query;
+        // Nothing is loaded to judge options where there are none.
+        if (\count($options) === 1) {
+            return [$dsn, $options];
+        }
+        InvalidConfiguration::refuseUnknown($options, [...$known, ...self::KNOWN]);
         self::replicas($dsn, $options);
         if (isset($options['credentials'])) {
             $credentials = Options::credentials($options['credentials']);
@@ -139,7 +145,7 @@ final class KeepingDsn
      */
     private static function replicas(Dsn $dsn, #[\SensitiveParameter] array $options): int
     {
-        $replicas = Options::number('replicas', $options['replicas'] ?? 0, 0, '1', 100);
+        $replicas = isset($options['replicas']) ? Options::number('replicas', $options['replicas'], 0, '1', 100) : 0;
         if ($replicas > 0 && $dsn->scheme === 'sqlite') {
             throw new InvalidConfiguration('The option "replicas" is for redis://. Leave it out: SQLite has no replicas.');
         }

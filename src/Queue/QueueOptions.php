@@ -47,7 +47,10 @@ final readonly class QueueOptions
             throw new NotSupported('Redis has no option "synchronous": how durable a message is says redis.conf (appendonly, appendfsync). Leave the option out.');
         }
 
-        return new self($dsn, Options::number('limit', $options['limit'] ?? self::LIMIT, 1, '100000'), $isFull, KeepingDsn::timeout($options), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry(Options::number('attempts', $options['attempts'] ?? self::ATTEMPTS, 1, '5')), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, \array_diff_key($options, ['dsn' => true, 'secret' => true]));
+        $limit = isset($options['limit']) ? Options::number('limit', $options['limit'], 1, '100000') : self::LIMIT;
+        $attempts = isset($options['attempts']) ? Options::number('attempts', $options['attempts'], 1, '5') : self::ATTEMPTS;
+
+        return new self($dsn, $limit, $isFull, KeepingDsn::timeout($options), Codec::create(null, null), $secret === null ? null : new Signer($secret), new Retry($attempts), isset($options['persistent']) && Options::persistent($dsn, $options['persistent']), isset($options['keep']) ? (int) \ceil(Options::seconds('keep', $options['keep'], '604800') * 1000) : 0, \array_diff_key($options, ['dsn' => true, 'secret' => true]));
     }
 
     public function transport(string $name): Transport

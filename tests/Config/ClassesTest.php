@@ -40,7 +40,7 @@ final class ClassesTest extends TestCase
             self::markTestSkipped('Needs php-fpm.');
         }
         $directory = new TemporaryDirectory();
-        $redis = $door !== 'redis' ? null : (RedisServer::program() === null ? self::markTestSkipped('There is no Redis.') : new RedisServer());
+        $redis = !\str_contains($before . $code, '$redis') ? null : (RedisServer::program() === null ? self::markTestSkipped('There is no Redis.') : new RedisServer());
         $before = "\$redis = '" . $redis?->socket . "'; $before";
         $fpm = new FpmServer(1, ini: ['display_errors' => 1, 'opcache.enable' => 1]);
         $root = self::$release->path;
@@ -90,6 +90,10 @@ final class ClassesTest extends TestCase
         yield 'page' => ['page', '', 'new Larder\Page\PageCache(Larder\Cache::open(["dsn" => "sqlite://$d", "near" => "apcu"])); echo "made";', 'made', ['classes/cache.all.php', 'classes/cache.php', 'src/Cache.php', 'src/Page/PageCache.php']];
         yield 'counter' => ['counter', '', $counter, '1', ['src/Counter.php']];
         yield 'queue' => ['queue', '', $push, '28', ['src/Queue/Queue.php']];
+        $far = \strtr($counter, ['sqlite://$d' => 'redis://$redis']);
+        yield 'counter over Redis' => ['keeping-redis', '', $far, '1', ['classes/counter-redis.all.php', 'classes/counter-redis.php', 'src/Config/KeepingDsn.php', 'src/Counter.php']];
+        yield 'queue over Redis' => ['keeping-redis', '', \strtr($push, ['sqlite://$d' => 'redis://$redis']), '21', ['classes/queue-redis.all.php', 'classes/queue-redis.php', 'classes/queue.all.php', 'classes/queue.php', 'src/Config/KeepingDsn.php', 'src/Queue/Queue.php']];
+        yield 'the cache over Redis before the counter' => ['keeping-redis', \strtr($cache, ['sqlite://$d' => 'redis://$redis']), $far, 'v1', []];
         yield 'the queue before the cache' => ['cache', $push, $cache, '28v', []];
         yield 'one class of the page cache alone before' => ['page', 'class_exists(Larder\Page\Pages::class);', 'new Larder\Page\PageCache(Larder\Cache::open("sqlite://$d")); echo "made";', 'made', []];
         yield 'one class alone before' => ['cache', 'new Larder\Request\Space("", false);', $cache, 'v', []];

@@ -61,6 +61,24 @@ final class DsnTest extends TestCase
         self::assertSame(\str_replace(['predis+tls:', 'predis:'], ['rediss:', 'redis:'], $shown), $dsn->place());
     }
 
+    /** The usual ones are read in a shorter way, which a scheme in capitals does not take. Seen to fail: a database of six digits, a socket of digits. */
+    public function testReadsTheUsualOnesAsAllOthers(): void
+    {
+        $read = static function (string $text): Dsn|string {
+            try {
+                return Dsn::parse($text);
+            } catch (InvalidConfiguration $wrong) {
+                return $wrong->getMessage();
+            }
+        };
+        $parts = ['redis.example.org', '127.0.0.1', 'h', '_', '-', '.', '/', '//', '/run/redis.sock', '/run/5', '/5', '5', '05', '123456', ':', ':1', ':0', ':99999', ':6379', ':070', '?db=1', '?timeout=2', '@', 'u:p@', '[::1]', '%2F', "\n", ' ', ','];
+        for ($round = 0; $round < 20_000; $round++) {
+            $rest = \implode(\array_map(static fn(int $part): string => $parts[$part], (array) \array_rand($parts, \random_int(1, 4))));
+            $long = $read("REDIS://$rest");
+            self::assertEquals(\is_string($long) ? \str_replace('REDIS://', 'redis://', $long) : $long, $read("redis://$rest"), $rest);
+        }
+    }
+
     /** @return iterable<string, array{string, string}> text, part of what the message must say */
     public static function wrong(): iterable
     {
