@@ -507,7 +507,11 @@ final class Cache implements HitPath
         $over = [];
         foreach ($values as $key => $value) {
             $life = $ttls[$key] ?? $ttl;
-            $entries[$this->space->entries . $key] = $this->entry($value, $life, $tagsOf[$key] ?? $tags, $soft);
+            try {
+                $entries[$this->space->entries . $key] = $this->entry($value, $life, $tagsOf[$key] ?? $tags, $soft);
+            } catch (NotStorable $refusal) {
+                throw $refusal->under((string) $key);
+            }
             if ($life < 0) {
                 $over[] = $key;
                 unset($values[$key], $entries[$this->space->entries . $key]);

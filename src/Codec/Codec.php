@@ -367,6 +367,7 @@ final class Codec
         }
         // Classes may warn while they are serialized, and PHP may warn about the result of their __sleep().
         Quiet::begin();
+        Quiet::$reason = '';
         try {
             $standard = $objects === [\stdClass::class];
             $byIgbinary = $this->serializer === self::IGBINARY && $this->classes === null;
@@ -378,6 +379,10 @@ final class Codec
             throw Inspection::refusal($value, $e);
         } finally {
             Quiet::end();
+        }
+        // PHP writes null in the place of such an object.
+        if (\preg_match('/([^ ]+::__sleep\(\)) should return an array/', Quiet::$reason, $found) === 1) {
+            throw NotStorable::at('', "holds an object whose $found[1] returns no list of properties");
         }
         $print = $this->classes?->seal($body) ?? '';
         $mark |= $print === '' ? 0 : self::PRINTED;

@@ -32,6 +32,15 @@ final class NotStorable extends \InvalidArgumentException
         return $refusal;
     }
 
+    /** The same of one of several values. */
+    public function under(string $key): self
+    {
+        $refusal = new self('The value of "' . \addcslashes(self::short($key), "\0..\37\177..\377\"\\") . '"' . \substr($this->getMessage(), \strlen('This value')), 0, $this);
+        $refusal->class = $this->class;
+
+        return $refusal;
+    }
+
     private static function short(string $text): string
     {
         return \strlen($text) <= self::LONGEST ? $text : \substr($text, 0, self::LONGEST >> 1) . '…' . \substr($text, -(self::LONGEST >> 1));

@@ -132,7 +132,9 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     public static function wrongType(string $option, string $expected, #[\SensitiveParameter] mixed $given): self
     {
-        return new self('The option "' . $option . '" must be ' . $expected . ', not ' . (\is_int($given) || \is_float($given) ? $given : \get_debug_type($given)) . '.');
+        return new self('The option "' . $option . '" must be ' . $expected . ', not ' . (\is_int($given) || \is_float($given) ? $given : \get_debug_type($given)) . '.'
+            // getenv() has found nothing.
+            . ($given === false ? ' Is the variable that it comes from set?' : ''));
     }
 
     public static function size(string $option, mixed $given, int $least): self

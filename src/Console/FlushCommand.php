@@ -29,7 +29,7 @@ final class FlushCommand extends CacheCommand
     protected function work(Cache $cache, Place $place, InputInterface $input, OutputInterface $output): int
     {
         $done = $cache->flush();
-        FastDoor::doubtOthers($cache);
+        FastDoor::doubtOthers($cache->group('page'));
 
         return self::say($input, $output, ['group' => self::text($input, 'group')], $done, 'flushed');
     }

@@ -8,7 +8,6 @@ use Larder\Cache;
 use Larder\Console\Page\WrongCacheWarning;
 use Larder\Console\Support\Place;
 use Larder\Console\Support\Text;
-use Larder\Page\FastDoor;
 use Larder\Page\PageCache;
 use Symfony\Component\Console\Attribute\AsCommand;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
@@ -53,7 +52,6 @@ final class PagePurgeCommand extends PageCommand
             throw new InvalidArgumentException($isAll ? 'With --all, name no URL and no tag, and not --expire.' : 'Name URLs or tags, or write --all.');
         }
         $done = self::purge($cache, $input, $urls, $tags, $isExpired, $isAll);
-        FastDoor::doubtOthers($cache);
         if ($input->getOption('json') === true) {
             Text::json($output, ['urls' => $urls, 'tags' => $tags, 'all' => $isAll, 'expired' => $isExpired, 'done' => $done]);
         } else {

@@ -21,6 +21,8 @@ final class Purge
     /** The web server's own copies of pages; null: there are none, or nobody has asked yet. */
     private ?Tree $tree = null;
 
+    private bool $hasDoubted = false;
+
     /**
      * @param Cache                 $shared the pages' group in the application's request, so that what a transaction purges counts from its COMMIT on
      * @param \Closure(): PageNotes $notes
@@ -43,7 +45,10 @@ final class Purge
     /** Removes all pages. */
     public function all(): bool
     {
-        return $this->shared->flush() && $this->follow() && $this->tellProxies(Proxies::ALL);
+        $done = $this->shared->flush();
+        $this->doubt();
+
+        return $done && $this->follow() && $this->tellProxies(Proxies::ALL);
     }
 
     /**
@@ -92,8 +97,16 @@ final class Purge
             $done = $this->shared->invalidateTags(...$some) && $done;
             $done = $this->follow(\array_slice($this->shared->internals()->journalled('p', ...$some), 1, \count($some))) && $done;
         }
+        $this->doubt();
 
         return $done;
+    }
+
+    /** A site may still answer from copies of the cache that it opened before this one. */
+    private function doubt(): void
+    {
+        $this->hasDoubted || FastDoor::doubtOthers($this->shared);
+        $this->hasDoubted = true;
     }
 
     /**

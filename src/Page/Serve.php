@@ -343,7 +343,8 @@ final class Serve
         }
         if ((\hrtime(true) & 63) === 0) {
             // One in so many notes that the copy is used: what is used least goes first when there is no room.
-            \touch($path);
+            // It may be removed meanwhile.
+            @\touch($path) || \error_clear_last();
         }
 
         return [\substr($first, self::HEAD, $length), \substr($first, self::HEAD + $length), $file];

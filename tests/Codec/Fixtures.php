@@ -233,3 +233,15 @@ final class Naming
         return $this->names;
     }
 }
+
+/** PHP's serialize() warns, and writes null. */
+final class Sleepless
+{
+    public string $name = 'a';
+
+    /** @return null */
+    public function __sleep()
+    {
+        return null;
+    }
+}

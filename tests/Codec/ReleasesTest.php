@@ -49,16 +49,14 @@ final class ReleasesTest extends TestCase
     {
         // Without the extension there is no segment, and both were the same.
         foreach (\extension_loaded('larder') ? ['none', 'segment'] : ['none'] as $near) {
-            foreach (['$item' => 'new Item', '["deep" => ["in" => $item]]' => '["deep" => ["in" => new Item]]'] as $stored) {
-                $key = \md5("$near $stored");
-                self::assertTrue($this->release($first, "\$cache->set('$key', $stored) && \$cache->set('plain', ['a'])", $near));
-                self::assertTrue($this->release($first, "\$cache->has('$key')", $near), 'It reads its own.');
-                self::assertSame([$isRead, ['a']], $this->release($second, "[\$cache->has('$key'), \$cache->get('plain')]", $near));
-                // Each computes what the other has stored, and nobody waits.
-                $computed = $this->release($second, "(function () use (\$cache) { \$is = false; \$cache->remember('$key', function () use (&\$is) { \$is = true; return $stored; }); return [\$is, \$cache->has('$key')]; })()", $near);
-                self::assertSame([!$isRead, true], $computed);
-                self::assertSame([true, $isRead], [$this->release($second, "\$cache->has('$key')", $near), $this->release($first, "\$cache->has('$key')", $near)]);
-            }
+            $each = static fn(string $what): string => "array_map(function (string \$key, Closure \$value) use (\$cache) { return $what; }, ['$near item', '$near deep'], [fn() => new Item, fn() => ['deep' => ['in' => new Item]]])";
+            $all = static fn(bool ...$is): array => [$is, $is];
+            self::assertSame([[true, true], true], $this->release($first, '[' . $each('$cache->set($key, $value())') . ", \$cache->set('plain', ['a'])]", $near));
+            self::assertSame([true, true], $this->release($first, $each('$cache->has($key)'), $near), 'It reads its own.');
+            // Each computes what the other has stored, and nobody waits.
+            $computes = '(function () use ($cache, $key, $value) { $is = false; $cache->remember($key, function () use (&$is, $value) { $is = true; return $value(); }); return [$is, $cache->has($key)]; })()';
+            self::assertSame([[$isRead, $isRead], ['a'], $all(!$isRead, true)], $this->release($second, '[' . $each('$cache->has($key)') . ", \$cache->get('plain'), " . $each($computes) . ']', $near));
+            self::assertSame([[true, true], [$isRead, $isRead]], [$this->release($second, $each('$cache->has($key)'), $near), $this->release($first, $each('$cache->has($key)'), $near)]);
         }
     }
 

@@ -191,8 +191,9 @@ abstract class Outcomes extends TestCase
             try {
                 $call();
                 self::fail("$what has stored it");
-            } catch (NotStorable) {
+            } catch (NotStorable $refusal) {
                 self::assertSame(Outcome::NotStorable, $cache->lastOutcome(), $what);
+                self::assertStringContainsString($what === 'setMultiple' ? 'The value of "m" cannot be stored' : 'This value cannot be stored', $refusal->getMessage());
             }
         }
         $cache->set('between', 1);
