@@ -104,8 +104,8 @@ final class Directory
         }
     }
 
-    /** Notes a new directory where `larder fleet` looks for what this user has. It finds the default one and those of prefixes in it anyway. */
-    private static function note(string $path): void
+    /** Notes a new directory where `larder fleet` looks for what this user has. It finds the default one and those of prefixes in it anyway. Fails in silence. */
+    public static function note(string $path): void
     {
         $own = self::default();
         if ($path === $own || \str_starts_with($path, "$own/prefix-")) {

@@ -52,6 +52,18 @@ final class SegmentPlace
         return \str_replace('%u', (string) Ownership::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
     }
 
+    /**
+     * Where php.ini puts each user's, for whoever looks for all users': with %u for the user's id.
+     *
+     * @return list<string>
+     */
+    public static function places(): array
+    {
+        $set = self::setting();
+
+        return ($set[0] ?? '') === '/' && \str_contains(\dirname($set), '%u') ? [\dirname($set)] : [];
+    }
+
     private static function setting(): string
     {
         $set = \ini_get(self::SETTING);
@@ -89,10 +101,14 @@ final class SegmentPlace
     {
         $path = self::path($dsn);
         try {
-            self::prepare(\dirname($path));
-
+            $directory = \dirname($path);
+            $isNew = self::prepare($directory);
             // The extension obeys the server's policy by itself.
-            return Segment::open($path, \max(self::LEAST, self::bytes($dsn, $budget)));
+            $segment = Segment::open($path, \max(self::LEAST, self::bytes($dsn, $budget)));
+            // Nobody looks for another one than the usual if it is not noted.
+            $isNew && $path !== \str_replace('%u', (string) Ownership::user(), self::USUAL) && Directory::note($directory);
+
+            return $segment;
         } catch (SegmentException $e) {
             // The default name is Larder's own, so another file of that name is deleted, and the next request makes a segment.
             if ($e->getCode() === self::SOMETHING_ELSE && $dsn->path === '' && self::remove($path)) {
@@ -108,23 +124,27 @@ final class SegmentPlace
      * Makes and checks the directory. A user who can rename files in it decides which file is opened, so it must be this
      * user's alone, or one in which nobody can touch others' files (/dev/shm itself).
      *
+     * @return bool whether the extension is to make it
+     *
      * @throws InvalidConfiguration
      * @throws WrongUser
      * @throws Failure
      */
-    private static function prepare(string $directory): void
+    private static function prepare(string $directory): bool
     {
         if ((string) \ini_get('open_basedir') === '') {
             if (\is_dir($directory) && (\fileperms($directory) & 0o1000) !== 0 && \fileowner($directory) === 0) {
-                return;
+                return false;
             }
             // The extension makes the directory, with the same mode, and does not tag it as a cache: clean-up programs look
             // for that tag.
             if (!\file_exists($directory) && !\is_link($directory) && \is_dir(\dirname($directory))) {
-                return;
+                return true;
             }
         }
         Directory::prepare($directory);
+
+        return false;
     }
 
     private static function remove(string $path): bool

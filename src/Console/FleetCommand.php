@@ -6,6 +6,7 @@ namespace Larder\Console;
 
 use Larder\Console\Fleet\Accounts;
 use Larder\Console\Fleet\ActingUser;
+use Larder\Console\Fleet\FileNames;
 use Larder\Console\Fleet\Files;
 use Larder\Console\Fleet\Found;
 use Larder\Console\Fleet\Orphans;
@@ -175,7 +176,7 @@ final class FleetCommand extends Command
             foreach ($failed as ['path' => $path, 'reason' => $reason]) {
                 $output->writeln('<comment>!</comment> ' . self::escaped(\is_string($path) ? $path : $path['value']) . ': ' . self::escaped($reason));
             }
-            $output->writeln(\sprintf('%d segments were not used for %s: %s given back', \count($trimmed), Text::seconds($seconds), Text::bytes($given)));
+            $output->writeln(\sprintf('%d %s not used for %s: %s given back', \count($trimmed), \count($trimmed) === 1 ? 'segment was' : 'segments were', Text::seconds($seconds), Text::bytes($given)));
         }
 
         return $failed === [] ? Application::OK : Application::NOT_DONE;
@@ -193,18 +194,19 @@ final class FleetCommand extends Command
             if (!$input->isInteractive()) {
                 throw new InvalidArgumentException('Nobody is there to answer: say --yes to remove these files.');
             }
-            if (!(new SymfonyStyle($input, $output))->confirm('Remove what Larder made there?', false)) {
+            $queues = \count(\array_filter($gone, static fn(Found $found): bool => $found->kind === FileNames::QUEUE));
+            if (!(new SymfonyStyle($input, $output))->confirm('Remove what Larder made there?' . ($queues === 0 ? '' : " The messages of $queues queues go too."), false)) {
                 return Application::NOT_DONE;
             }
         }
         $bytes = $orphans->remove($gone);
         if ($isJson) {
-            Text::json($output, ['schema' => self::SCHEMA, 'removed' => \count($gone), 'removed_bytes' => $bytes, 'left' => \array_map(Text::key(...), $orphans->left)]);
+            Text::json($output, ['schema' => self::SCHEMA, 'removed' => $orphans->removed, 'removed_bytes' => $bytes, 'left' => \array_map(static fn(string $path, string $why): array => ['path' => Text::key($path), 'reason' => $why], \array_keys($orphans->left), $orphans->left)]);
         } else {
-            foreach ($orphans->left as $path) {
-                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays: it has pages for a web server or something else in it, nothing shows that Larder has made it, or its path belongs to others too');
+            foreach ($orphans->left as $path => $why) {
+                $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays: ' . self::escaped($why));
             }
-            $output->writeln(\count($gone) . ' of users who do not exist: ' . Text::bytes($bytes) . ' removed');
+            $output->writeln(\sprintf('%d of %d of users who do not exist: %s removed', $orphans->removed, \count($gone), Text::bytes($bytes)));
         }
 
         return $orphans->left === [] ? Application::OK : Application::NOT_DONE;

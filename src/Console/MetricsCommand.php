@@ -10,6 +10,7 @@ use Larder\Console\Support\Text;
 use Larder\Metrics\OpenMetrics;
 use Larder\System\Failure;
 use Symfony\Component\Console\Attribute\AsCommand;
+use Symfony\Component\Console\Exception\InvalidArgumentException;
 use Symfony\Component\Console\Input\InputInterface;
 use Symfony\Component\Console\Input\InputOption;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
@@ -22,7 +23,7 @@ final class MetricsCommand extends CacheCommand
     {
         parent::configure();
         $this->addOption('plain', null, InputOption::VALUE_NONE, 'Print Prometheus\'s older text format, which node_exporter reads')->setHelp(<<<'HELP'
-            Prints OpenMetrics text. What processes have done is counted where the application opens its cache with the option
+            Prints OpenMetrics text, with --json the same as JSON. What processes have done is counted where the application opens its cache with the option
             metrics=1; without it this shows only what the tiers hold. A group counts in the cache that it lies in, so --group
             changes nothing.
 
@@ -35,6 +36,12 @@ final class MetricsCommand extends CacheCommand
     {
         try {
             $metrics = new OpenMetrics($cache);
+            if ($input->getOption('json') === true) {
+                $input->getOption('plain') !== true || throw new InvalidArgumentException('Write --json or --plain, not both.');
+                Text::json($output, $metrics->document());
+
+                return Application::OK;
+            }
             $text = $input->getOption('plain') === true ? $metrics->plain() : $metrics->text();
         } catch (Failure $failure) {
             ($output instanceof ConsoleOutputInterface ? $output->getErrorOutput() : $output)->writeln(Text::shown($failure->getMessage()), OutputInterface::VERBOSITY_QUIET);

@@ -23,9 +23,9 @@ abstract class Listener
     public function onCompute(string $key, string $group): void {}
 
     /**
-     * It has ended.
+     * It has ended. Of one in which the process ends (exit) this is not told.
      *
-     * @param ?\Throwable $thrown what it threw; null: it has given a value
+     * @param ?\Throwable $thrown what it threw, or a Failure where its fiber was destroyed; null: it has given a value
      */
     public function onComputed(string $key, string $group, float $seconds, ?\Throwable $thrown): void {}
 

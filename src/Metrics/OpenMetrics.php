@@ -50,6 +50,27 @@ final readonly class OpenMetrics
         return self::written($this->samples(), true);
     }
 
+    /**
+     * The same for JSON: by family its type, unit and help, and its samples.
+     *
+     * @return array<string, array{type: string, unit: string, help: string, samples: list<array{name: string, labels: object, value: int|float}>}>
+     *
+     * @throws Failure as text()
+     */
+    public function document(): array
+    {
+        $samples = $this->samples();
+        $families = [];
+        foreach (Family::cases() as $family) {
+            $families[$family->value] = ['type' => $family->type(), 'unit' => $family->unit(), 'help' => $family->help(), 'samples' => \array_map(
+                static fn(array $sample): array => ['name' => $family->value . $sample[0], 'labels' => (object) $sample[1], 'value' => $sample[2]],
+                $samples[$family->value] ?? [],
+            )];
+        }
+
+        return $families;
+    }
+
     /** @return array<string, list<array{string, array<string, string>, int|float}>> by family: what the sample's name ends with, its labels and value */
     private function samples(): array
     {

@@ -7,6 +7,7 @@ namespace Larder\Request;
 use Larder\Events\Listener;
 use Larder\System\Coroutine;
 use Larder\System\CountLog;
+use Larder\System\Failure;
 use Larder\System\FailureLog;
 use Larder\System\Fork;
 
@@ -98,14 +99,20 @@ final class Observer
         $this->tell(static fn(Listener $listener) => $listener->onCompute($key, $space->path));
         $start = \hrtime(true);
         $thrown = null;
+        $isDone = false;
         try {
-            return $work();
+            $value = $work();
+            $isDone = true;
+
+            return $value;
         } catch (\Throwable $thrown) {
             throw $thrown;
         } finally {
             $time = (int) \hrtime(true) - (int) $start;
             $this->count(self::COMPUTATIONS);
             $this->count(self::COMPUTING, $time);
+            // Where the fiber that computes is destroyed, nothing was thrown, and there is no value.
+            $thrown ??= $isDone || $this->listener === null ? null : Failure::because('computation', 'it was given up before it had a value');
             $this->tell(static fn(Listener $listener) => $listener->onComputed($key, $space->path, $time / 1e9, $thrown));
         }
     }

@@ -71,6 +71,19 @@ final class ListenerTest extends TestCase
         self::assertSame([], $this->diary->take());
     }
 
+    /** Seen to fail: told as one that has given a value. */
+    public function testAComputationWhoseFiberIsDestroyedGivesNoValue(): void
+    {
+        $fiber = new \Fiber(fn(): mixed => $this->cache->remember('gone', static fn(): mixed => \Fiber::suspend()));
+        $fiber->start();
+        unset($fiber);
+        \gc_collect_cycles();
+
+        $told = $this->diary->take();
+        self::assertStringContainsString("computed gone in '': ", (string) \end($told));
+        self::assertStringContainsString('given up', (string) \end($told));
+    }
+
     public function testAComputationInATransactionIsTold(): void
     {
         $this->cache->transaction(fn(): mixed => $this->cache->remember('key', static fn(): int => 1));

@@ -285,6 +285,32 @@ final class OpenMetricsTest extends TestCase
         self::assertStringNotContainsString('# UNIT', $plain);
     }
 
+    /** Seen to fail: `larder metrics --json` printed OpenMetrics. */
+    public function testTheDocumentSaysWhatTheTextSays(): void
+    {
+        $cache = $this->open('none');
+        $cache->group('a "b"')->get('gone');
+        $cache->set('k', 1);
+        $cache->writeFills();
+        $cache = null;
+        $open = Cache::open(['dsn' => $this->dsn(), 'near' => 'none']);
+        $said = Exposition::samples((new OpenMetrics($open))->text());
+        $document = [];
+        foreach ((new OpenMetrics($open))->document() as $family) {
+            foreach ($family['samples'] as $sample) {
+                $labels = [];
+                foreach ((array) $sample['labels'] as $label => $value) {
+                    $labels[] = "$label=\"" . \addcslashes((string) $value, '"\\') . '"';
+                }
+                $document[$sample['name'] . ($labels === [] ? '' : '{' . \implode(',', $labels) . '}')] = (float) $sample['value'];
+            }
+        }
+        unset($said['larder_epoch_age_seconds'], $document['larder_epoch_age_seconds']);
+
+        self::assertEquals($said, $document);
+        self::assertSame(1.0, $document['larder_gets_total{group="a \\"b\\"",tier="disk",result="miss"}'] ?? 0.0);
+    }
+
     public function testTheOptionIsAFlag(): void
     {
         $this->expectException(InvalidConfiguration::class);

@@ -15,7 +15,16 @@ final class Accounts
     /** @var array<int, ?string> */
     private array $names = [];
 
-    public function __construct(private readonly string $file = '/etc/passwd')
+    /** Ids that systemd gives services for as long as they run (DynamicUser, systemd.exec(5)), whose directories stay. */
+    private const DYNAMIC = [61_184, 65_519];
+
+    /** @var list<array{int, int}> first and last of the ids that users' containers have */
+    private array $subordinate = [];
+
+    /** @var array<int, true> of all processes */
+    private array $running = [];
+
+    public function __construct(private readonly string $file = '/etc/passwd', private readonly string $ranges = '/etc/subuid')
     {
         $this->read();
     }
@@ -32,6 +41,34 @@ final class Accounts
                 $this->known[$uid] ??= [$fields[0], \rtrim($fields[5], '/')];
             }
         }
+        $this->subordinate = $this->running = [];
+        foreach (\explode("\n", (string) Quiet::call(fn(): string|false => \file_get_contents($this->ranges))) as $line) {
+            // subuid(5)
+            if (\preg_match('/^[^:]+:(\d{1,10}):(\d{1,10})$/D', $line, $range) === 1) {
+                $this->subordinate[] = [(int) $range[1], (int) $range[1] + (int) $range[2] - 1];
+            }
+        }
+        foreach (\glob('/proc/[1-9]*/status') ?: [] as $status) {
+            // proc(5): the real, effective, saved and file system's user. The process may have ended.
+            if (\preg_match('/^Uid:((?:\s+\d+)+)$/m', (string) Quiet::call(static fn(): string|false => \file_get_contents($status)), $ids) === 1) {
+                $this->running += \array_fill_keys(\array_map(\intval(...), \preg_split('/\s+/', \trim($ids[1])) ?: []), true);
+            }
+        }
+    }
+
+    /** Why an id without an account may be in use all the same: containers have their own accounts. Null: nothing tells. */
+    public function use(int $uid): ?string
+    {
+        if (isset($this->running[$uid])) {
+            return 'a process runs as this user, perhaps in a container';
+        }
+        foreach ($this->subordinate as [$first, $last]) {
+            if ($uid >= $first && $uid <= $last) {
+                return "$this->ranges gives this id to containers";
+            }
+        }
+
+        return $uid >= self::DYNAMIC[0] && $uid <= self::DYNAMIC[1] ? 'systemd gives this id to services' : null;
     }
 
     /** @return ?int null: it is no user's id, or not as one is written */

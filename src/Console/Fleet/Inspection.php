@@ -156,11 +156,16 @@ final class Inspection
         } elseif (($stat['mode'] & self::OTHERS_WRITE) !== 0) {
             $found->problems['mode'] = Text::line($name) . ' can be written by others';
         }
+        if (\str_ends_with($name, '.db') && !Files::isPlain($stat) && !Files::isLink($stat)) {
+            $found->problems['damaged'] = Text::line($name) . ' is no plain file';
+        }
         if (!Files::isPlain($stat) || $stat['uid'] !== $owner) {
             return;
         }
         if (\str_ends_with($name, '-wal') && $stat['size'] > self::LONG_LOG) {
             $found->problems['wal'] = Text::line($name) . ' has ' . Text::bytes($stat['size']) . ': a process keeps it from being emptied, or an older release left it';
+        } elseif (\str_ends_with($name, '.db') && Files::start($path, $stat, 18) === null) {
+            $found->problems['unreadable'] = Text::line($name) . ' cannot be opened: its mode forbids it, or a process of its user holds it (F_SETLEASE)';
         } elseif (\str_ends_with($name, '.db') && !Origin::isDatabase($found->kind, $path, $stat)) {
             $found->problems['damaged'] = Text::line($name) . ' is no SQLite database of Larder\'s';
         } elseif (\str_ends_with($name, '.damaged')) {

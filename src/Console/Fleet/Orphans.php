@@ -25,8 +25,14 @@ final class Orphans
 
     private const OTHERS_WRITE = 0o022;
 
-    /** @var list<string> what stays, and why */
+    /** Files in directories of Larder's as a whole: hashes. Pipes have the number of a process before theirs. */
+    private const HASH = '/^[0-9a-f]{1,32}(?:[.-][\w.-]*)?$/D';
+
+    /** @var array<string, string> directories that stay, and why */
     public array $left = [];
+
+    /** Of what remove() was given, what is gone. */
+    public int $removed = 0;
 
     public function __construct(private readonly ActingUser $acting, private readonly Accounts $accounts) {}
 
@@ -52,7 +58,9 @@ final class Orphans
         foreach ($orphans as $found) {
             if ($found->kind === 'static') {
                 // It has no names of Larder's, but those of pages.
-                $this->left[] = $found->directory;
+                $this->left[$found->directory] = 'it has pages for a web server';
+            } elseif (($use = $this->accounts->use($found->uid)) !== null) {
+                $this->left[$found->directory] = $use;
             } else {
                 $directories["$found->uid $found->directory"] = [$found->directory, $found->uid, $this->hasList($found->directory, $found->uid)];
             }
@@ -63,12 +71,14 @@ final class Orphans
         // Somebody may have got the id meanwhile.
         $this->accounts->read();
         foreach ($directories as [$directory, $uid]) {
-            if ($this->accounts->name($uid) !== null) {
-                $this->left[] = $directory;
+            $use = $this->accounts->name($uid) !== null ? 'there is a user of this id now' : $this->accounts->use($uid);
+            if ($use !== null) {
+                $this->left[$directory] = $use;
                 continue;
             }
             $bytes += Quiet::call(fn(): int => $this->acting->as($uid, fn(): int => $this->clear($directory, $uid)));
         }
+        $this->removed = \count(\array_filter($orphans, fn(Found $found): bool => !isset($this->left[$found->directory])));
 
         return $bytes;
     }
@@ -91,7 +101,13 @@ final class Orphans
                 default => 0,
             };
         }
-        $isLarders && \rmdir($directory) || $this->left[] = $directory;
+        if (!$isLarders || !\rmdir($directory)) {
+            $this->left[$directory] = match (true) {
+                !$isHis => 'its path belongs to others too',
+                !$isLarders => 'nothing shows that Larder has made it',
+                default => 'something else is in it, or it lies where its user could not remove it',
+            };
+        }
 
         return $bytes;
     }
@@ -140,7 +156,7 @@ final class Orphans
         return ($stat['mode'] & self::OTHERS_WRITE) !== 0;
     }
 
-    /** A directory in which all is Larder's: plain files and pipes. */
+    /** A directory of Larder's own: plain files and pipes with names as it gives them. */
     private function whole(string $directory, int $uid, int $depth): int
     {
         $bytes = 0;
@@ -149,7 +165,7 @@ final class Orphans
             foreach (Files::names($directory) ?? [] as $name) {
                 $path = "$directory/$name";
                 $stat = Files::stat($path);
-                if ($stat === null || $stat['uid'] !== $uid || Files::isLink($stat) || Files::isDirectory($stat) && self::isOpen($stat)) {
+                if ($stat === null || $stat['uid'] !== $uid || Files::isLink($stat) || \preg_match(self::HASH, $name) !== 1 || Files::isDirectory($stat) && self::isOpen($stat)) {
                     continue;
                 }
                 if (!Files::isDirectory($stat)) {

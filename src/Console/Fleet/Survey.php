@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console\Fleet;
 
 use Larder\Config\Directory;
+use Larder\Config\SegmentPlace;
 use Larder\Console\Support\Text;
 use Larder\System\DirectoryList;
 use Larder\System\Ownership;
@@ -71,7 +72,7 @@ final class Survey
             foreach ($this->acting->isRoot ? $this->accounts->ids() : [Ownership::user()] as $uid) {
                 $this->attempt($this->accounts->home($uid), $uid, fn() => $this->own($uid));
             }
-            foreach ([...Directory::places($this->shared), "$this->memory/larder-%u"] as $place) {
+            foreach ([...Directory::places($this->shared), ...$this->segments()] as $place) {
                 foreach ($this->strangers($place) as $uid) {
                     $this->attempt(\str_replace('%u', (string) $uid, $place), $uid, fn() => $this->own($uid));
                 }
@@ -118,6 +119,14 @@ final class Survey
         }
     }
 
+    /** @return list<string> where each user's segment is, with %u for the user's id */
+    private function segments(): array
+    {
+        $set = \array_filter(SegmentPlace::places(), fn(string $place): bool => \str_starts_with($place, "$this->memory/"));
+
+        return [...\array_values($set), "$this->memory/larder-%u"];
+    }
+
     /** What a user has where Larder puts it by itself, and what he has noted there. */
     private function own(int $uid): void
     {
@@ -132,7 +141,9 @@ final class Survey
             $this->look($place, $uid, true);
             \array_push($noted, ...$this->noted($place, $uid));
         }
-        $this->look("$this->memory/larder-$uid", $uid, true);
+        foreach ($this->segments() as $place) {
+            $this->look(\str_replace('%u', (string) $uid, $place), $uid, true);
+        }
         foreach (\array_unique($noted) as $path) {
             if (!$this->allowance->one(Allowance::NAMES, $uid, $this->accounts->name($uid), $path)) {
                 return;
@@ -191,9 +202,9 @@ final class Survey
             return;
         }
         if (!Files::isDirectory($stat)) {
-            $this->odd($path, $uid, $stat['uid'], 'link', Files::isLink($stat) ? 'it is a symbolic link' : 'it is no directory');
+            $this->odd($path, $uid, $uid, 'link', Files::isLink($stat) ? 'it is a symbolic link' : 'it is no directory');
         } elseif ($stat['uid'] !== $uid && ($isHis || $uid !== 0)) {
-            $this->odd($path, $uid, $stat['uid'], 'owner', 'it belongs to ' . ($this->accounts->name($stat['uid']) ?? "the user id {$stat['uid']}") . ', so its user cannot use it');
+            $this->odd($path, $uid, $uid, 'owner', ($isHis ? '' : 'its list ' . DirectoryList::FILE . ' names it, and ') . 'it belongs to ' . ($this->accounts->name($stat['uid']) ?? "the user id {$stat['uid']}") . ', so its user cannot use it');
         } else {
             $this->inspect($path, $stat, $as === 0 ? $stat['uid'] : $as);
         }

@@ -13,8 +13,8 @@ final class Text
     /** Levels of a value in JSON: the document around it is one more, and JSON's parsers often refuse more than 512. */
     private const DEPTH = 511;
 
-    /** Characters that control a terminal, turn the writing round or are not seen (Unicode: Cc, Bidi_Control, soft hyphen, marks without width). */
-    private const HIDDEN = '[\x00-\x1f\x7f-\x{9f}\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180e}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{3164}\x{feff}\x{ffa0}\x{fff9}-\x{fffb}\x{e0000}-\x{e007f}]';
+    /** Characters that control a terminal, turn the writing round or are not seen (Unicode: Cc, Bidi_Control, Default_Ignorable_Code_Point but for what joins letters, and the empty Braille pattern). */
+    private const HIDDEN = '[\x00-\x1f\x7f-\x{9f}\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180b}-\x{180f}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{2800}\x{3164}\x{fe00}-\x{fe0f}\x{feff}\x{ffa0}\x{fff0}-\x{fffb}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}\x{e0000}-\x{e0fff}]';
 
     public static function bytes(int $bytes): string
     {

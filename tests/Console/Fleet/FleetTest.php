@@ -59,6 +59,30 @@ final class FleetTest extends FleetCase
         self::assertGreaterThan(50_000, $caches['files home/anna/files']['disk_bytes']);
     }
 
+    /** A segment that a DSN or php.ini names. Seen to fail: neither was noted. */
+    #[RequiresPhpExtension('larder')]
+    public function testASegmentOfAnotherNameIsFound(): void
+    {
+        $home = $this->server->user(self::ANNA, 'anna');
+        $shm = "{$this->server->root}/shm";
+        $said = $this->server->as(self::ANNA, "Larder\\Cache::open(['dsn' => 'sqlite://$home/site', 'near' => 'segment://$shm/app/segment?bytes=1M'])->set('k', 'v');");
+        self::assertSame('', $said);
+
+        self::assertSame(['segment shm/app/segment', 'sqlite home/anna/site'], \array_keys($this->server->caches()));
+    }
+
+    /** What a user notes is his word, so nobody else gets a line by it. Seen to fail: a row of Bert's, with a problem. */
+    public function testAListThatNamesWhatIsAnothersIsItsUsersProblem(): void
+    {
+        $state = $this->server->site(self::ANNA, 'anna');
+        $this->server->site(self::BERT, 'bert');
+        $this->server->put(self::ANNA, "$state/" . DirectoryList::FILE, "{$this->server->root}/home/bert\n/\n/etc/passwd\n");
+        $wrong = \array_filter($this->server->caches(), static fn(array $cache): bool => $cache['problems'] !== []);
+
+        self::assertNotSame([], $wrong);
+        self::assertSame([self::ANNA], \array_values(\array_unique(\array_column($wrong, 'uid'))));
+    }
+
     /** Seen to fail: a search that goes on below a cache; one that follows links. */
     public function testASearchFindsWhatNobodyHasNoted(): void
     {
@@ -111,6 +135,8 @@ final class FleetTest extends FleetCase
         yield 'a link' => [static fn(Server $s, string $state): bool => \unlink("$state/bell.0123456789ab") && \symlink('/etc/passwd', "$state/bell.0123456789ab") && \lchown("$state/bell.0123456789ab", self::ANNA), 'link', 'sqlite'];
         yield 'a database\'s header' => [static fn(Server $s, string $state): mixed => \file_put_contents("$state/larder.db", 'SQLite format 3'), 'damaged', 'sqlite'];
         yield 'another program\'s database' => [static fn(Server $s, string $state): mixed => \file_put_contents("$state/larder.db", \str_replace('Lard', "\0\0\0\1", (string) \file_get_contents("$state/larder.db"))), 'damaged', 'sqlite'];
+        yield 'a pipe in a database\'s place' => [static fn(Server $s, string $state): bool => \unlink("$state/larder.db") && \posix_mkfifo("$state/larder.db", 0o600) && \chown("$state/larder.db", self::ANNA), 'damaged', 'sqlite'];
+        yield 'a database that cannot be opened' => [static fn(Server $s, string $state): bool => \chmod("$state/larder.db", 0), 'unreadable', 'sqlite'];
         yield 'a database cut short' => [static fn(Server $s, string $state): mixed => \file_put_contents("$state/larder.db", \substr((string) \file_get_contents("$state/larder.db"), 0, -100)), 'damaged', 'sqlite'];
         yield 'a log without end' => [static function (Server $s, string $state): void {
             $s->put(self::ANNA, "$state/larder.db-wal", '');
