@@ -110,16 +110,16 @@ final class FastDoor
     {
         $path = $pages->internals()->purgeCounter()?->path;
         foreach ((string) Serve::$place !== '' ? [(string) Serve::$place] : (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: []) as $place) {
-            Quiet::call(static fn(): bool => Ownership::isPrivate($place) && ($path === null || !\str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true))) && \touch($place, 1));
+            Quiet::call(static fn(): bool => Ownership::isPrivate($place) && ($path === null || !\str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true))) && \touch("$place/.", 1));
         }
     }
 
-    /** Notes that the constants were right just now. */
+    /** Notes that the constants were right just now. With "/." no file is made in the place of a directory that is gone. */
     private static function confirm(string $place): bool
     {
         \clearstatcache(true, $place);
 
-        return \abs(\time() - (int) \filemtime($place)) < Serve::TRUST >> 1 || Quiet::call(static fn(): bool => \touch($place));
+        return \abs(\time() - (int) \filemtime($place)) < Serve::TRUST >> 1 || Quiet::call(static fn(): bool => \touch("$place/."));
     }
 
     /**

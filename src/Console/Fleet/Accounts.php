@@ -21,8 +21,8 @@ final class Accounts
     /** @var list<array{int, int}> first and last of the ids that users' containers have */
     private array $subordinate = [];
 
-    /** @var array<int, true> of all processes */
-    private array $running = [];
+    /** @var ?array<int, true> the users of all processes; null: nobody has asked yet */
+    private ?array $running = null;
 
     public function __construct(private readonly string $file = '/etc/passwd', private readonly string $ranges = '/etc/subuid')
     {
@@ -41,24 +41,34 @@ final class Accounts
                 $this->known[$uid] ??= [$fields[0], \rtrim($fields[5], '/')];
             }
         }
-        $this->subordinate = $this->running = [];
+        $this->running = null;
+        $this->subordinate = [];
         foreach (\explode("\n", (string) Quiet::call(fn(): string|false => \file_get_contents($this->ranges))) as $line) {
             // subuid(5)
             if (\preg_match('/^[^:]+:(\d{1,10}):(\d{1,10})$/D', $line, $range) === 1) {
                 $this->subordinate[] = [(int) $range[1], (int) $range[1] + (int) $range[2] - 1];
             }
         }
+    }
+
+    /** @return array<int, true> */
+    private static function running(): array
+    {
+        $running = [];
         foreach (\glob('/proc/[1-9]*/status') ?: [] as $status) {
             // proc(5): the real, effective, saved and file system's user. The process may have ended.
             if (\preg_match('/^Uid:((?:\s+\d+)+)$/m', (string) Quiet::call(static fn(): string|false => \file_get_contents($status)), $ids) === 1) {
-                $this->running += \array_fill_keys(\array_map(\intval(...), \preg_split('/\s+/', \trim($ids[1])) ?: []), true);
+                $running += \array_fill_keys(\array_map(\intval(...), \preg_split('/\s+/', \trim($ids[1])) ?: []), true);
             }
         }
+
+        return $running;
     }
 
     /** Why an id without an account may be in use all the same: containers have their own accounts. Null: nothing tells. */
     public function use(int $uid): ?string
     {
+        $this->running ??= self::running();
         if (isset($this->running[$uid])) {
             return 'a process runs as this user, perhaps in a container';
         }
