@@ -62,7 +62,7 @@ final class AuditTest extends WebTestCase
 
     public function testARequestThatFailsPutsASubjectOut(): void
     {
-        $this->lie(new Queues($this->stand), 'redis', 'echo', 'random_int(1, 1000) === 1 && http_response_code(500); echo');
+        $this->lie(new Queues($this->stand), 'redis', 'echo', 'random_int(1, 100) === 1 && http_response_code(500); echo');
         $this->expectException(ServiceFailure::class);
         $this->perform(new Queues($this->stand), 'redis', 0);
     }
