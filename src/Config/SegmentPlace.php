@@ -49,7 +49,12 @@ final class SegmentPlace
         }
         $set = self::setting();
 
-        return \str_replace('%u', (string) Ownership::user(), ($set[0] ?? '') === '/' ? $set : self::USUAL);
+        return self::of(($set[0] ?? '') === '/' ? $set : self::USUAL);
+    }
+
+    private static function of(string $place): string
+    {
+        return \str_replace('%u', (string) Ownership::user(), $place);
     }
 
     /**
@@ -106,7 +111,7 @@ final class SegmentPlace
             // The extension obeys the server's policy by itself.
             $segment = Segment::open($path, \max(self::LEAST, self::bytes($dsn, $budget)));
             // Nobody looks for another one than the usual if it is not noted.
-            $isNew && $path !== \str_replace('%u', (string) Ownership::user(), self::USUAL) && Directory::note($directory);
+            $isNew && $path !== self::of(self::USUAL) && Directory::note($directory);
 
             return $segment;
         } catch (SegmentException $e) {

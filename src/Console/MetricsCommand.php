@@ -23,9 +23,9 @@ final class MetricsCommand extends CacheCommand
     {
         parent::configure();
         $this->addOption('plain', null, InputOption::VALUE_NONE, 'Print Prometheus\'s older text format, which node_exporter reads')->setHelp(<<<'HELP'
-            Prints OpenMetrics text, with --json the same as JSON. What processes have done is counted where the application opens its cache with the option
-            metrics=1; without it this shows only what the tiers hold. A group counts in the cache that it lies in, so --group
-            changes nothing.
+            Prints OpenMetrics text, with --json the same as JSON. What processes have done is counted where the application
+            opens its cache with the option metrics=1; without it this shows only what the tiers hold. A group counts in the
+            cache that it lies in, so --group changes nothing.
 
               <info>%command.full_name%</info>
               <info>%command.full_name% --plain > /var/lib/prometheus/node-exporter/larder.prom</info>

@@ -59,8 +59,6 @@ final class Orphans
             if ($found->kind === 'static') {
                 // It has no names of Larder's, but those of pages.
                 $this->left[$found->directory] = 'it has pages for a web server';
-            } elseif (($use = $this->accounts->use($found->uid)) !== null) {
-                $this->left[$found->directory] = $use;
             } else {
                 $directories["$found->uid $found->directory"] = [$found->directory, $found->uid, $this->hasList($found->directory, $found->uid)];
             }

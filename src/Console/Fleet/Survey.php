@@ -35,6 +35,9 @@ final class Survey
 
     private readonly Inspection $inspection;
 
+    /** @var list<string> where each user's segment is, with %u for the user's id */
+    private readonly array $segments;
+
     /** @var array<string, true> directories that were looked into, by device and inode */
     private array $seen = [];
 
@@ -58,6 +61,7 @@ final class Survey
         private readonly Allowance $allowance = new Allowance(),
     ) {
         $this->inspection = new Inspection($limits, $allowance);
+        $this->segments = [...\array_values(\array_filter(SegmentPlace::places(), static fn(string $place): bool => \str_starts_with($place, "$memory/"))), "$memory/larder-%u"];
     }
 
     /**
@@ -72,7 +76,7 @@ final class Survey
             foreach ($this->acting->isRoot ? $this->accounts->ids() : [Ownership::user()] as $uid) {
                 $this->attempt($this->accounts->home($uid), $uid, fn() => $this->own($uid));
             }
-            foreach ([...Directory::places($this->shared), ...$this->segments()] as $place) {
+            foreach ([...Directory::places($this->shared), ...$this->segments] as $place) {
                 foreach ($this->strangers($place) as $uid) {
                     $this->attempt(\str_replace('%u', (string) $uid, $place), $uid, fn() => $this->own($uid));
                 }
@@ -119,14 +123,6 @@ final class Survey
         }
     }
 
-    /** @return list<string> where each user's segment is, with %u for the user's id */
-    private function segments(): array
-    {
-        $set = \array_filter(SegmentPlace::places(), fn(string $place): bool => \str_starts_with($place, "$this->memory/"));
-
-        return [...\array_values($set), "$this->memory/larder-%u"];
-    }
-
     /** What a user has where Larder puts it by itself, and what he has noted there. */
     private function own(int $uid): void
     {
@@ -141,7 +137,7 @@ final class Survey
             $this->look($place, $uid, true);
             \array_push($noted, ...$this->noted($place, $uid));
         }
-        foreach ($this->segments() as $place) {
+        foreach ($this->segments as $place) {
             $this->look(\str_replace('%u', (string) $uid, $place), $uid, true);
         }
         foreach (\array_unique($noted) as $path) {

@@ -155,17 +155,12 @@ final class Trim
         }
         $status = 0;
         $seconds = self::PATIENCE + \intdiv($found->memory, self::BYTES);
-        for ($end = \hrtime(true) + (int) ($seconds * 1e9); \pcntl_waitpid($child, $status, \WNOHANG) === 0;) {
-            if (\hrtime(true) > $end) {
-                \posix_kill($child, \SIGKILL);
-                // Its user may keep it in a call that no signal ends, as one to a file system of his own.
-                for ($end += 100_000_000; \pcntl_waitpid($child, $status, \WNOHANG) === 0 && \hrtime(true) < $end;) {
-                    \usleep(2_000);
-                }
+        if (!self::hasEnded($child, $seconds, $status)) {
+            \posix_kill($child, \SIGKILL);
+            // Its user may keep it in a call that no signal ends, as one to a file system of his own.
+            self::hasEnded($child, self::LOCK, $status);
 
-                return "it did not answer for $seconds seconds";
-            }
-            \usleep(2_000);
+            return "it did not answer for $seconds seconds";
         }
 
         return match (\is_int($status) && \pcntl_wifsignaled($status) ? \pcntl_wtermsig($status) : 0) {
@@ -173,6 +168,19 @@ final class Trim
             \SIGUSR2 => 'a process of its user holds its lock',
             default => 'a process of its user could not open it',
         };
+    }
+
+    /** Waits so many seconds for a child to end. */
+    private static function hasEnded(int $child, float $seconds, mixed &$status): bool
+    {
+        for ($end = \hrtime(true) + (int) ($seconds * 1e9); \pcntl_waitpid($child, $status, \WNOHANG) === 0;) {
+            if (\hrtime(true) > $end) {
+                return false;
+            }
+            \usleep(2_000);
+        }
+
+        return true;
     }
 
     /** Whether the locks can be had that opening a segment needs: opening it waits for them much longer. */
