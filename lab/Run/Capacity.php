@@ -15,8 +15,8 @@ final class Capacity
     /** What two clocks may differ by. */
     private const TOLERANCE = 1.05;
 
-    /** Seconds: a step of the kernel's account of processor time. */
-    private const STEP = 0.001;
+    /** Seconds: the longest step of a kernel's account of processor time (HZ=100), below which it says nothing. */
+    private const STEP = 0.01;
 
     private int $checked = 0;
     private int $over = 0;

@@ -12,6 +12,7 @@ use Larder\System\Failure;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
 
@@ -109,8 +110,10 @@ final class MemcachedFaultsTest extends TestCase
         foreach ([false, true] as $tcp) {
             $this->server?->end();
             $this->server = new MemcachedServer(tcp: $tcp);
+            // By a patient one: 0.1 s is not always enough for a machine that is busy.
+            self::put($this->store(), 'k', 'v');
             $store = $this->store(0.1);
-            self::put($store, 'k', 'v');
+            self::assertReads('v', $store);
             $this->server->pause();
             foreach ([$store, $this->store(0.1)] as $hanging) {
                 $begun = \microtime(true);
@@ -121,8 +124,8 @@ final class MemcachedFaultsTest extends TestCase
             }
             $this->server->resume();
             // Late answers to what was given up are nobody's.
-            self::assertSame('v', ($store->read(['k'])->records['k'] ?? null)?->body);
-            self::put($store, 'k', 'w');
+            self::assertReads('v', $store);
+            self::put($this->store(), 'k', 'w');
             self::assertSame('w', ($this->store()->read(['k'])->records['k'] ?? null)?->body);
         }
     }
@@ -488,6 +491,20 @@ final class MemcachedFaultsTest extends TestCase
         self::assertTrue($outcome->done);
 
         return $outcome;
+    }
+
+    /** A busy machine may not answer within its time-out; what it does answer is right. */
+    private static function assertReads(string $body, MemcachedStore $store): void
+    {
+        Wait::until(static function () use ($body, $store): bool {
+            try {
+                self::assertSame($body, ($store->read(['k'])->records['k'] ?? null)?->body);
+            } catch (Failure) {
+                return false;
+            }
+
+            return true;
+        }, 'an answer in time');
     }
 
     private static function assertFails(MemcachedStore $store): void
