@@ -48,6 +48,9 @@ demo: setup ## show what Larder does, on real engines, in half a minute
 demo-failover: setup ## kill the primary of a Redis Cluster under a small shop, and count what was old, in half a minute
 	@$(PHP) demo/run.php failover
 
+# The processes that their tests start are spared the extensions that no test of these needs (tests/bootstrap.php).
+test test-slow: export LARDER_TEST_CHILDREN := light
+
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: three for each core)
 	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
 

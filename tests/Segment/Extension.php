@@ -30,13 +30,16 @@ final class Extension
     }
 
     /**
-     * What a child's environment must have: no settings that load the module of another build beside this.
+     * What a child's environment must have: no settings that load the module of another build beside this; those of
+     * the usual extensions where tests/bootstrap.php has put some of them aside.
      *
      * @return array<string, ?string>
      */
     public static function environment(): array
     {
-        return ['PHP_INI_SCAN_DIR' => null];
+        $usual = \preg_grep('~/usual$~', \explode(':', (string) \getenv('PHP_INI_SCAN_DIR'))) ?: [];
+
+        return ['PHP_INI_SCAN_DIR' => \array_values($usual)[0] ?? null];
     }
 
     /** A child that runs code, which is in $argv from 1 on what is given here; it ends with the code. */

@@ -43,6 +43,7 @@ final class Checkout
                 foreach (require __DIR__ . '/composer/autoload_psr4.php' as $namespace => $directories) {
                     $loader->setPsr4($namespace, $directories);
                 }
+                $loader->addClassMap(require __DIR__ . '/composer/autoload_classmap.php');
                 foreach (require __DIR__ . '/composer/autoload_files.php' as $file) {
                     str_starts_with($file, __DIR__ . '/symfony/') && require $file;
                 }
