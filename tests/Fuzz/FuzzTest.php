@@ -14,6 +14,7 @@ use PHPUnit\Framework\TestCase;
 final class FuzzTest extends TestCase
 {
     #[DataProvider('some')]
+    #[Group('slow')]
     public function testNoPromiseIsBroken(string $dsn): void
     {
         $this->fuzz($dsn, 0.5, false);

@@ -47,8 +47,9 @@ final class KillRun
     /**
      * @param \Closure(): Queue $open
      * @param int               $pause microseconds between two kills
+     * @param int<1, max>       $least kills before the producers end
      */
-    public function __construct(private readonly \Closure $open, private readonly int $messages, private readonly int $producers, private readonly int $workers, private readonly int $pause = 50_000)
+    public function __construct(private readonly \Closure $open, private readonly int $messages, private readonly int $producers, private readonly int $workers, private readonly int $pause = 50_000, private readonly int $least = 1)
     {
         $this->directory = new TemporaryDirectory('larder-kill');
     }
@@ -70,7 +71,7 @@ final class KillRun
                 if ($isProducing && $this->processes !== []) {
                     $pid = \array_rand($this->processes);
                     [$role, $place] = $this->processes[$pid];
-                    $this->kills++ > 0 || \touch($this->directory->file('killed'));
+                    ++$this->kills === $this->least && \touch($this->directory->file('killed'));
                     \posix_kill($pid, \SIGKILL);
                     \pcntl_waitpid($pid, $status);
                     unset($this->processes[$pid]);
@@ -132,7 +133,7 @@ final class KillRun
         $most = \intdiv($this->messages, $this->producers);
         for ($n = $last + 1; $n < $most; $n += $count) {
             $count = $n % 10 === 0 ? \min(self::BATCH, $most - $n) : 1;
-            // On a busy machine it would be done before the first kill.
+            // On a busy machine it would be done before the kills.
             while ($n + $count === $most && !\is_file($this->directory->file('killed'))) {
                 \usleep(1_000);
             }

@@ -53,7 +53,7 @@ final class RedisKillTest extends TestCase
     private static function check(string $scheme, RedisServer $server, int $messages, int $producers, int $workers, int $pause, int $restart = 0): void
     {
         // With five attempts a message whose workers are all killed would be among the dead, which is not lost.
-        $run = new KillRun(static fn(): Queue => Queue::open("$scheme://$server->socket?attempts=100", 'mail'), $messages, $producers, $workers, $pause);
+        $run = new KillRun(static fn(): Queue => Queue::open("$scheme://$server->socket?attempts=100", 'mail'), $messages, $producers, $workers, $pause, \max(1, $restart));
         $restarts = 0;
         $run->run(static function (int $kills) use ($server, $restart, &$restarts): void {
             if ($restart > 0 && $kills % $restart === 0) {

@@ -20,6 +20,7 @@ use PHPUnit\Framework\TestCase;
  * This folder holds that test and nothing that others use. drill.php is its command.
  */
 #[CoversNothing]
+#[Group('slow')]
 final class ReentrancyTest extends TestCase
 {
     private static ?TemporaryDirectory $directory = null;

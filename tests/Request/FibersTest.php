@@ -363,6 +363,7 @@ final class FibersTest extends TestCase
     }
 
     #[DataProvider('plays')]
+    #[Group('slow')]
     public function testNoInterleavingLeavesAnOldValue(string $loop, string $near, int $count): void
     {
         // Who waits for the output is the watchdog.

@@ -334,6 +334,7 @@ final class FileTest extends SegmentTestCase
 
     // Seen to fail: create() that does not take away the part of a dead one before it makes its own.
     #[DataProvider('points')]
+    #[Group('slow')]
     public function testWhoDiesWhileOpeningLeavesNothingThatOthersCannotOpen(string $point): void
     {
         $dies = ['LARDER_POINT' => $point];

@@ -6,6 +6,7 @@ namespace Larder\Tests\Segment;
 
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\TestCase;
 
 /** Web and command line on one segment, over reloads and restarts of php-fpm. */
@@ -34,6 +35,7 @@ final class FpmTest extends TestCase
                 $bad[] = "set $key";
             }
         }
+        isset($_GET['started']) && touch($_GET['started']);
         usleep((int) ($_GET['sleep'] ?? 0));
         foreach ($held as [$key, $got]) {
             if ($got !== null && $got !== $value($key, $got['n'])) {
@@ -98,7 +100,10 @@ final class FpmTest extends TestCase
             $slow = [];
             foreach ([1, 2] as $number) {
                 $slow[$number] = $fpm->connect();
-                $slow[$number]->send($script, ['path' => $this->path, 'sleep' => 100_000]);
+                $started = "$this->path.started-$reload-$number";
+                $slow[$number]->send($script, ['path' => $this->path, 'started' => $started, 'sleep' => 100_000]);
+                // php-fpm drops a connection that it has taken and not yet read from.
+                Wait::until(static fn(): bool => \is_file($started), 'a request under way');
             }
             $requests += 2;
             $fpm->reload();

@@ -10,6 +10,7 @@ use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
@@ -19,6 +20,7 @@ use PHPUnit\Framework\TestCase;
  * What a page is to do stands in files, so that a test decides how long it takes: counts and orders are asserted, no times.
  */
 #[CoversNothing]
+#[Group('slow')]
 final class StampedeTest extends TestCase
 {
     private const WORKERS = 16;
