@@ -457,6 +457,30 @@ void seg_reclaim_some(seg *segment, seg_shard *shard)
 
 /* ---- reading ---- */
 
+/* Many at once: readers share no counter. */
+static void tell_counts(seg *segment)
+{
+	if (segment->hits || segment->misses) {
+		atomic_fetch_add_explicit(&segment->header->hits, segment->hits, memory_order_relaxed);
+		atomic_fetch_add_explicit(&segment->header->misses, segment->misses, memory_order_relaxed);
+		if (UNLIKELY(segment->copied)) {
+			atomic_fetch_add_explicit(&segment->header->copied, segment->copied, memory_order_relaxed);
+		}
+		segment->hits = segment->misses = segment->copied = 0;
+	}
+}
+
+/* A process whose request does not end tells these so often: the segment is seen to be in use. */
+#define COUNTED 64
+
+static inline void count(seg *segment, uint64_t *what)
+{
+	if (UNLIKELY(!(++*what % COUNTED) && !segment->lost)) {
+		tell_counts(segment);
+	}
+}
+
+
 /* Whether we have the bits of all of these pages. */
 static inline bool have(const seg *segment, pages p)
 {
@@ -602,11 +626,11 @@ const seg_item *seg_find(seg *segment, uint64_t hash, const char *key, uint32_t 
 		if (item) {
 			unpin(segment, f.fresh);
 		}
-		segment->misses++;
+		count(segment, &segment->misses);
 		return NULL;
 	}
 	visit(&f);
-	segment->hits++;
+	count(segment, &segment->hits);
 	if (UNLIKELY(is_fresh(&f))) {
 		uint64_t bytes = (f.fresh.last + 1 - f.fresh.first) * SEG_PAGE;
 		_Atomic uint64_t *pinned = &segment->slots[segment->slot].pinned;
@@ -678,15 +702,7 @@ void seg_leave(seg *segment)
 	if (UNLIKELY(segment->lost)) {
 		return;
 	}
-	/* Counted in one go: readers share no counter. */
-	if (segment->hits || segment->misses) {
-		atomic_fetch_add_explicit(&segment->header->hits, segment->hits, memory_order_relaxed);
-		atomic_fetch_add_explicit(&segment->header->misses, segment->misses, memory_order_relaxed);
-		if (UNLIKELY(segment->copied)) {
-			atomic_fetch_add_explicit(&segment->header->copied, segment->copied, memory_order_relaxed);
-		}
-		segment->hits = segment->misses = segment->copied = 0;
-	}
+	tell_counts(segment);
 	if (segment->slot < 0) {
 		/* Somebody may have ended. */
 		seg_take_slot(segment);

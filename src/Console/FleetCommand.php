@@ -157,7 +157,7 @@ final class FleetCommand extends Command
     /** @param list<Found> $all */
     private function trim(Trim $trim, ActingUser $acting, array $all, int $seconds, InputInterface $input, OutputInterface $output): int
     {
-        $trimmed = $failed = [];
+        $trimmed = $done = $failed = [];
         $given = 0;
         foreach ($trim->idle($all, $seconds) as $found) {
             $reason = $trim->trim($found);
@@ -169,7 +169,9 @@ final class FleetCommand extends Command
             $bytes = \max(0, $found->memory - ($stat === null ? 0 : Files::taken($stat)));
             $trimmed[] = ['uid' => $found->uid, 'path' => Text::key($found->path), 'given_back_bytes' => $bytes];
             $given += $bytes;
+            $done[] = $found;
         }
+        $trim->done($done);
         if ($input->getOption('json') === true) {
             Text::json($output, ['schema' => self::SCHEMA, 'trimmed' => $trimmed, 'failed' => $failed, 'given_back_bytes' => $given]);
         } else {

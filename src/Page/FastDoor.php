@@ -101,15 +101,14 @@ final class FastDoor
 
     /**
      * Makes the next request of each site whose constants name another cache ask that site which one it opens. A purge of this
-     * cache moves no other one's counter, so whoever purges would believe that it counts. A process that has come in by a site's
-     * fast door doubts that site alone.
+     * cache moves no other one's counter, so whoever purges would believe that it counts.
      *
      * @param Cache $pages the group of the pages in the cache that was purged
      */
     public static function doubtOthers(Cache $pages): void
     {
         $path = $pages->internals()->purgeCounter()?->path;
-        foreach ((string) Serve::$place !== '' ? [(string) Serve::$place] : (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: []) as $place) {
+        foreach (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: [] as $place) {
             Quiet::call(static fn(): bool => Ownership::isPrivate($place) && ($path === null || !\str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true))) && \touch("$place/.", 1));
         }
     }

@@ -21,7 +21,6 @@ final class Purge
     /** The web server's own copies of pages; null: there are none, or nobody has asked yet. */
     private ?Tree $tree = null;
 
-    private bool $hasDoubted = false;
 
     /**
      * @param Cache                 $shared the pages' group in the application's request, so that what a transaction purges counts from its COMMIT on
@@ -46,7 +45,7 @@ final class Purge
     public function all(): bool
     {
         $done = $this->shared->flush();
-        $this->doubt();
+        FastDoor::doubtOthers($this->shared);
 
         return $done && $this->follow() && $this->tellProxies(Proxies::ALL);
     }
@@ -97,16 +96,10 @@ final class Purge
             $done = $this->shared->invalidateTags(...$some) && $done;
             $done = $this->follow(\array_slice($this->shared->internals()->journalled('p', ...$some), 1, \count($some))) && $done;
         }
-        $this->doubt();
+        // A site may still answer from copies of the cache that it opened before this one.
+        FastDoor::doubtOthers($this->shared);
 
         return $done;
-    }
-
-    /** A site may still answer from copies of the cache that it opened before this one. */
-    private function doubt(): void
-    {
-        $this->hasDoubted || FastDoor::doubtOthers($this->shared);
-        $this->hasDoubted = true;
     }
 
     /**

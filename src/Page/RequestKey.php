@@ -16,7 +16,8 @@ final class RequestKey
     private const LONGEST = 2_048;
 
     /** Set for somebody who has identified himself in HTTP's own ways, whatever the owner ignores. */
-    public const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN'];
+    public const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN',
+        'AUTH_USER', 'LOGON_USER', 'REMOTE_IDENT', 'GSS_NAME', 'SSL_CLIENT_VERIFY', 'SSL_CLIENT_M_SERIAL', 'SSL_CLIENT_CERT', 'CERT_SUBJECT', 'MELLON_NAME_ID', 'OIDC_CLAIM_sub'];
 
     /**
      * Names of variables that may say who the visitor is, so that what he gets may be his alone: fields in which applications

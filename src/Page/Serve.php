@@ -89,8 +89,13 @@ final class Serve
         if ($place === '' || \headers_sent() || \is_link($place) || !\is_dir($place) || \fileowner($place) !== \posix_geteuid() || (\fileperms($place) & 0o077) !== 0) {
             return false;
         }
-        /** @var Constants|false $constants */
-        $constants = @include $place . '/constants.php';
+        try {
+            /** @var Constants|false $constants */
+            $constants = @include $place . '/constants.php';
+        } catch (\ParseError) {
+            // Cut short or written over: start() writes it anew.
+            return false;
+        }
         if (!\is_array($constants)) {
             return false;
         }

@@ -239,8 +239,11 @@ final class Observer
         }
         $here = Coroutine::current() ?? $this;
         $telling = $this->telling ??= new \WeakMap();
-        if (isset($telling[$here])) {
-            return;
+        foreach ($telling as $one => $true) {
+            // What the listener starts is its own doing too, in whatever coroutine.
+            if ($one === $here || $one === $this || !Coroutine::isSuspended($one)) {
+                return;
+            }
         }
         $telling[$here] = true;
         try {

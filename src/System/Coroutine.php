@@ -48,6 +48,14 @@ final class Coroutine
         return $fiber instanceof \Fiber && $fiber->isTerminated();
     }
 
+    /** Whether it waits: a fiber that does not, and is not the calling one, has started or resumed that one. */
+    public static function isSuspended(object $coroutine): bool
+    {
+        $fiber = $coroutine instanceof Task ? $coroutine->fiber?->get() : $coroutine;
+
+        return !$fiber instanceof \Fiber || $fiber->isSuspended();
+    }
+
     /**
      * Whether Revolt's event loop resumes the calling fiber, so that it may wait while others go on. The loop itself does not say
      * who runs in it, but it has made the fibers of its callbacks: their outermost call is its own.

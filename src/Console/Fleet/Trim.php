@@ -27,6 +27,9 @@ final class Trim
     private const PATIENCE = 3.0;
     private const BYTES = 1 << 30;
 
+    /** @var array<string, array{string, int, bool}> by the path's hash: how often it was used, since when, and whether it was trimmed since */
+    private array $notes = [];
+
     /** @var array<int, true> users who have held one up: no second one of theirs is tried */
     private array $slow = [];
 
@@ -46,29 +49,66 @@ final class Trim
     {
         $segments = \array_filter($all, static fn(Found $found): bool => $found->kind === FileNames::SEGMENT && !isset($found->problems['damaged']) && !isset($found->problems['boot']));
         Directory::prepare(Directory::default());
-        $file = Directory::default() . '/' . self::FILE;
-        $handle = FileLock::file($file);
-        if ($handle === null || !FileLock::take($handle, 5.0)) {
-            throw Failure::because('fleet', "$file cannot be written; see that " . Ownership::name(Ownership::user()) . ' can');
-        }
+        $handle = $this->locked();
         $known = \json_decode((string) \stream_get_contents($handle, null, 0), true);
         $known = \is_array($known) ? $known : [];
-        $notes = $idle = [];
+        $this->notes = $idle = [];
         foreach ($segments as $found) {
             $key = \sha1($found->path);
             $note = $known[$key] ?? null;
             // Of a clock that was set back nothing is known.
             $since = \is_array($note) && ($note[0] ?? null) === $found->activity && \is_int($note[1] ?? null) && $note[1] <= $this->now ? $note[1] : $this->now;
-            $notes[$key] = [$found->activity, $since];
-            if ($this->now - $since >= $seconds) {
+            $isTrimmed = \is_array($note) && ($note[2] ?? false) === true && $since === ($note[1] ?? null);
+            $this->notes[$key] = [$found->activity, $since, $isTrimmed];
+            // One that was trimmed has nothing more to give, and would look used.
+            if (!$isTrimmed && $this->now - $since >= $seconds) {
                 $idle[] = $found;
             }
         }
-        $text = (string) \json_encode($notes);
+        $this->note($handle);
+
+        return $idle;
+    }
+
+    /**
+     * Notes which of them were trimmed, so that the next one leaves them alone until they are used.
+     *
+     * @param list<Found> $trimmed
+     *
+     * @throws Failure if it cannot be noted
+     */
+    public function done(array $trimmed): void
+    {
+        foreach ($trimmed as $found) {
+            $this->notes[\sha1($found->path)][2] = true;
+        }
+        $this->note($this->locked());
+    }
+
+    /**
+     * @return resource of the notes
+     *
+     * @throws Failure
+     */
+    private function locked()
+    {
+        $file = Directory::default() . '/' . self::FILE;
+        $handle = FileLock::file($file);
+
+        return $handle !== null && FileLock::take($handle, 5.0) ? $handle : throw Failure::because('fleet', "$file cannot be written; see that " . Ownership::name(Ownership::user()) . ' can');
+    }
+
+    /**
+     * @param resource $handle
+     *
+     * @throws Failure
+     */
+    private function note($handle): void
+    {
+        $text = (string) \json_encode($this->notes);
         $isKept = Quiet::call(static fn(): bool => \rewind($handle) && \fwrite($handle, $text) === \strlen($text) && \ftruncate($handle, \strlen($text)));
         \fclose($handle);
-
-        return $isKept ? $idle : throw Failure::because('fleet', "$file cannot be written: make room on its disk");
+        $isKept || throw Failure::because('fleet', Directory::default() . '/' . self::FILE . ' cannot be written: make room on its disk');
     }
 
     /**

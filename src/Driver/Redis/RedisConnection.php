@@ -18,7 +18,8 @@ use Larder\System\Quiet;
  * middle of a command (a signal handler threw, or uses the cache), no other call uses it: ready() opens another.
  *
  * A forked child leaves its parent's connection alone. Only over TLS, PHP itself ends the session on it when the child ends
- * (ext/openssl/xp_ssl.c, php_openssl_sockop_close): then the parent's next call fails, and the one after it connects anew.
+ * (ext/openssl/xp_ssl.c, php_openssl_sockop_close): so after a child that was waited for, the connection is tested first. Before
+ * it is waited for, the parent's next call may fail.
  */
 abstract class RedisConnection
 {
@@ -53,6 +54,10 @@ abstract class RedisConnection
     /** hrtime() at which the call must have ended that began last: see begin(). */
     private int $end = 0;
     private readonly bool $forks;
+    /** Whether a child that ends takes the session with it. */
+    private readonly bool $ends;
+    /** Of children that have ended and were waited for, when the connection was last known to be good: see children(). */
+    private int $children = 0;
 
     /** The number of the connection on which keep() has looked last, and hrtime() of that. */
     private int $looked = 0;
@@ -64,6 +69,7 @@ abstract class RedisConnection
     final public function __construct(protected Endpoint $endpoint, public readonly ?Primary $primary = null)
     {
         $this->forks = Fork::isPossible();
+        $this->ends = $this->forks && $endpoint->tls && \function_exists('getrusage');
         $this->timeout = (int) ($endpoint->timeout * 1e9);
     }
 
@@ -149,7 +155,7 @@ abstract class RedisConnection
     final public function ready(): int
     {
         // The usual case, without a call of this class.
-        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Fork::pid())) {
+        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Fork::pid()) && (!$this->ends || $this->children === self::children())) {
             return $this->number;
         }
         if ($this->open) {
@@ -372,7 +378,7 @@ abstract class RedisConnection
     final public function ask(array $command, int $number, bool $begins = true): mixed
     {
         $now = (int) \hrtime(true);
-        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Fork::pid())) {
+        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Fork::pid()) || ($this->ends && $this->children !== self::children())) {
             return false;
         }
         $this->busy = true;
@@ -588,8 +594,18 @@ abstract class RedisConnection
             Quiet::end();
         }
         ++$this->number;
+        $this->children = $this->ends ? self::children() : 0;
         $this->used = (int) \hrtime(true);
         $this->busy = false;
+    }
+
+    /** Grows with each child that was waited for, for each has had some of its memory mapped (getrusage(2)). */
+    private static function children(): int
+    {
+        /** @var array<string, int> $usage */
+        $usage = \getrusage(1);
+
+        return $usage['ru_minflt'];
     }
 
     /** False: the server has closed the connection meanwhile. A server that does not answer in time is a failure. */
@@ -598,6 +614,7 @@ abstract class RedisConnection
         $start = \hrtime(true);
         try {
             $this->run([['PING']]);
+            $this->children = $this->ends ? self::children() : 0;
 
             return true;
         } catch (Failure $e) {

@@ -77,6 +77,8 @@ final class TrimTest extends FleetCase
 
         self::assertSame([self::ANNA], \array_column($document['trimmed'], 'uid'));
         self::assertGreaterThan(2 << 20, $this->taken(self::BERT));
+        // Seen to fail: again each time, so that it looked used.
+        self::assertSame([], $this->server->document('--trim=3600')['trimmed'], 'it has nothing more to give');
     }
 
     /** Seen to fail: notes that are believed without a look. */
@@ -89,9 +91,9 @@ final class TrimTest extends FleetCase
             self::assertSame([], $this->server->document('--trim=3600')['trimmed']);
         }
         $notes = (string) \file_get_contents("{$this->server->root}/state/0/fleet.json");
-        \file_put_contents("{$this->server->root}/state/0/fleet.json", (string) \preg_replace('/,\d+\]/', ',' . (\time() + 9_999) . ']', $notes));
+        \file_put_contents("{$this->server->root}/state/0/fleet.json", (string) \preg_replace('/,\d+,/', ',' . (\time() + 9_999) . ',', $notes));
         self::assertSame([], $this->server->document('--trim=3600')['trimmed'], 'the clock was set back');
-        \preg_match('/,(\d+)\]/', (string) \file_get_contents("{$this->server->root}/state/0/fleet.json"), $since);
+        \preg_match('/,(\d+),/', (string) \file_get_contents("{$this->server->root}/state/0/fleet.json"), $since);
         self::assertLessThanOrEqual(\time(), (int) ($since[1] ?? \PHP_INT_MAX));
     }
 
