@@ -22,6 +22,9 @@ use Symfony\Component\Console\Output\OutputInterface;
 /** Shared by the commands of the queue: opens it, as the right user, and turns failures into exit statuses. */
 abstract class QueueCommand extends Command
 {
+    /** Whether it makes the queue where there is none. */
+    protected const MAKES = false;
+
     protected function configure(): void
     {
         $this
@@ -49,7 +52,14 @@ abstract class QueueCommand extends Command
         $name = $input->getArgument('name');
         $name = \is_string($name) ? $name : '';
         if (\preg_match('~^sqlite://(/[^?]*)~', $dsn, $match) === 1) {
-            PrivateDirectory::become(\rawurldecode($match[1]));
+            $directory = \rawurldecode($match[1]);
+            PrivateDirectory::become($directory);
+            // A mistyped name would be an empty queue, and in order for ever.
+            if (!static::MAKES && \preg_match('/^[\w-]+$/D', $name) === 1 && !\is_file("$directory/queue-$name.db")) {
+                $errors->writeln('<error>' . Text::shown("There is no queue $name in $directory: the first message makes it. Look at the name and the DSN.") . '</error>', OutputInterface::VERBOSITY_QUIET);
+
+                return Application::UNREACHABLE;
+            }
         }
         if ($errors !== $output && !Link::isWanted()) {
             $errors->writeln('<comment>larder: ' . Text::shown("queue $name in " . InvalidConfiguration::redacted($dsn) . ', as ' . Ownership::name(Ownership::user())) . '</comment>');

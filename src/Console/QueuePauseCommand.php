@@ -12,6 +12,8 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('queue:pause', 'Hand out no message of a queue, to any worker')]
 final class QueuePauseCommand extends QueueCommand
 {
+    protected const MAKES = true;
+
     protected function configure(): void
     {
         parent::configure();

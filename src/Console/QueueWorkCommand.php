@@ -23,6 +23,8 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('queue:work', 'Handle the messages of a queue')]
 final class QueueWorkCommand extends QueueCommand implements SignalableCommandInterface
 {
+    protected const MAKES = true;
+
     private ?Supervisor $supervisor = null;
     private ?Worker $worker = null;
 

@@ -41,6 +41,17 @@ final class QueueCommandsTest extends TestCase
         self::assertSame("larder: queue mail in {$this->dsn()}, as ", \substr($table->errors, 0, \strlen("larder: queue mail in {$this->dsn()}, as ")));
     }
 
+    /** Seen to fail: it was made, and looked in order for ever. */
+    public function testAQueueThatIsNotThereIsNotMade(): void
+    {
+        foreach (['queue:status', 'queue:dead', 'queue:retry', 'queue:purge'] as $command) {
+            $child = $this->larder([$command, 'mial', '--dsn=' . $this->dsn()]);
+            self::assertNotSame(0, $child->status, $command);
+            self::assertStringContainsString('There is no queue mial in', $child->errors, $command);
+        }
+        self::assertFileDoesNotExist("{$this->root->path}/queue/queue-mial.db");
+    }
+
     public function testTheDeadAreShownAndWaitAgain(): void
     {
         $ids = $this->queue->pushMany(['a', ['to' => 'b'], "\xff"]);
