@@ -242,6 +242,7 @@ final class FleetTest extends FleetCase
     // Seen to fail: without the classes that are loaded beforehand.
     public function testTheLibraryMayBeClosedToTheUsers(): void
     {
+        $this->alone();
         $closed = new TemporaryDirectory('larder-closed');
         self::assertSame(0, Child::run(['cp', '-r', Checkout::copy() . '/bin', Checkout::copy() . '/src', Checkout::copy() . '/vendor', $closed->path])->status);
         $state = $this->server->site(self::ANNA, 'anna');

@@ -27,6 +27,12 @@ use Symfony\Component\Console\Tester\CommandTester;
 #[CoversClass(Way::class)]
 final class OrphansTest extends FleetCase
 {
+    protected function setUp(): void
+    {
+        parent::setUp();
+        $this->alone();
+    }
+
     /** Seen to fail: without a kind in FileNames; without the directories that are Larder's as a whole; a list that goes first. */
     public function testAllGoesThatLarderItselfHasMade(): void
     {
