@@ -480,7 +480,6 @@ static inline void count(seg *segment, uint64_t *what)
 	}
 }
 
-
 /* Whether we have the bits of all of these pages. */
 static inline bool have(const seg *segment, pages p)
 {

@@ -171,7 +171,7 @@ final class FleetCommand extends Command
             $given += $bytes;
             $done[] = $found;
         }
-        $trim->done($done);
+        $done === [] || $trim->done($done);
         if ($input->getOption('json') === true) {
             Text::json($output, ['schema' => self::SCHEMA, 'trimmed' => $trimmed, 'failed' => $failed, 'given_back_bytes' => $given]);
         } else {

@@ -8,6 +8,7 @@ use Larder\Config\InvalidConfiguration;
 use Larder\Console\Support\Text;
 use Larder\Queue\Link;
 use Larder\Queue\Queue;
+use Larder\Queue\QueueDatabase;
 use Larder\Queue\QueueFailure;
 use Larder\System\Ownership;
 use Larder\System\PrivateDirectory;
@@ -55,7 +56,7 @@ abstract class QueueCommand extends Command
             $directory = \rawurldecode($match[1]);
             PrivateDirectory::become($directory);
             // A mistyped name would be an empty queue, and in order for ever.
-            if (!static::MAKES && \preg_match('/^[\w-]+$/D', $name) === 1 && !\is_file("$directory/queue-$name.db")) {
+            if (!static::MAKES && \preg_match('/^[\w-]+$/D', $name) === 1 && !\is_file(QueueDatabase::file($directory, $name))) {
                 $errors->writeln('<error>' . Text::shown("There is no queue $name in $directory: the first message makes it. Look at the name and the DSN.") . '</error>', OutputInterface::VERBOSITY_QUIET);
 
                 return Application::UNREACHABLE;

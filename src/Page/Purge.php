@@ -21,7 +21,6 @@ final class Purge
     /** The web server's own copies of pages; null: there are none, or nobody has asked yet. */
     private ?Tree $tree = null;
 
-
     /**
      * @param Cache                 $shared the pages' group in the application's request, so that what a transaction purges counts from its COMMIT on
      * @param \Closure(): PageNotes $notes

@@ -55,9 +55,14 @@ final class QueueDatabase
 
     private readonly DurableDatabase $database;
 
+    public static function file(string $directory, string $queue): string
+    {
+        return "$directory/queue-$queue.db";
+    }
+
     public function __construct(string $directory, private readonly string $queue, bool $isFull, float $timeout)
     {
-        $this->database = new DurableDatabase("$directory/queue-$queue.db", self::APPLICATION, \sprintf(self::SCHEMA, self::COLUMNS, \PHP_INT_MAX), $isFull, $timeout, self::LOG);
+        $this->database = new DurableDatabase(self::file($directory, $queue), self::APPLICATION, \sprintf(self::SCHEMA, self::COLUMNS, \PHP_INT_MAX), $isFull, $timeout, self::LOG);
     }
 
     /**

@@ -139,7 +139,6 @@ final class FastDoorTest extends TestCase
         if (!$isThroughADoor) {
             // Whatever its first purge has doubted has been asked meanwhile.
             \touch((string) $site->place() . '/.');
-            \usleep(10_000);
             $worker->write("\n");
         }
         $worker->expect('purged');

@@ -4,11 +4,36 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\System\Failure;
 use PHPUnit\Framework\Assert;
 
 /** Waits for what another process, a server or the clock brings. */
 final class Wait
 {
+    /**
+     * Asks again and again until the answer comes in time, as it may not on a busy machine.
+     *
+     * @template T
+     *
+     * @param \Closure(): T $ask
+     *
+     * @return T
+     */
+    public static function answer(\Closure $ask): mixed
+    {
+        $answers = [];
+        self::until(static function () use ($ask, &$answers): bool {
+            try {
+                $answers[] = $ask();
+            } catch (Failure) {
+            }
+
+            return $answers !== [];
+        }, 'an answer in time');
+
+        return $answers[0];
+    }
+
     /**
      * Asks again and again until the answer is yes.
      *

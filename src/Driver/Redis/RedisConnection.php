@@ -155,7 +155,7 @@ abstract class RedisConnection
     final public function ready(): int
     {
         // The usual case, without a call of this class.
-        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Fork::pid()) && (!$this->ends || $this->children === self::children())) {
+        if ($this->open && !$this->busy && \hrtime(true) - $this->used < self::IDLE && (!$this->forks || $this->process === Fork::pid()) && (!$this->ends || $this->children === $this->children())) {
             return $this->number;
         }
         if ($this->open) {
@@ -378,7 +378,7 @@ abstract class RedisConnection
     final public function ask(array $command, int $number, bool $begins = true): mixed
     {
         $now = (int) \hrtime(true);
-        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Fork::pid()) || ($this->ends && $this->children !== self::children())) {
+        if ($this->number !== $number || !$this->open || $this->busy || $now - $this->used >= self::IDLE || ($this->forks && $this->process !== Fork::pid()) || ($this->ends && $this->children !== $this->children())) {
             return false;
         }
         $this->busy = true;
@@ -594,16 +594,16 @@ abstract class RedisConnection
             Quiet::end();
         }
         ++$this->number;
-        $this->children = $this->ends ? self::children() : 0;
+        $this->children = $this->children();
         $this->used = (int) \hrtime(true);
         $this->busy = false;
     }
 
     /** Grows with each child that was waited for, for each has had some of its memory mapped (getrusage(2)). */
-    private static function children(): int
+    private function children(): int
     {
         /** @var array<string, int> $usage */
-        $usage = \getrusage(1);
+        $usage = $this->ends ? \getrusage(1) : ['ru_minflt' => 0];
 
         return $usage['ru_minflt'];
     }
@@ -614,7 +614,7 @@ abstract class RedisConnection
         $start = \hrtime(true);
         try {
             $this->run([['PING']]);
-            $this->children = $this->ends ? self::children() : 0;
+            $this->children = $this->children();
 
             return true;
         } catch (Failure $e) {
