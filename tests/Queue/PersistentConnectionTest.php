@@ -84,7 +84,7 @@ final class PersistentConnectionTest extends TestCase
     /** It has no memory for the reply that it reads. */
     public function testARequestThatDiesInTheMiddleOfAReplyLeavesNoConnection(): void
     {
-        Queue::open($this->dsn, 'mail')->push(\str_repeat('large ', 3_000_000));
+        Queue::open("$this->dsn?timeout=30", 'mail')->push(\str_repeat('large ', 3_000_000));
         $this->request('{queue}->push("first");');
         self::assertCount(1, $this->connections());
         $pid = $this->request('echo getmypid();');
