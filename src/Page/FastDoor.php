@@ -103,14 +103,35 @@ final class FastDoor
      * Makes the next request of each site whose constants name another cache ask that site which one it opens. A purge of this
      * cache moves no other one's counter, so whoever purges would believe that it counts.
      *
+     * Where a site's constants have named this cache for longer than any are believed, nobody needs to be asked: the sites that
+     * were to open it have done so.
+     *
      * @param Cache $pages the group of the pages in the cache that was purged
      */
     public static function doubtOthers(Cache $pages): void
     {
         $path = $pages->internals()->purgeCounter()?->path;
-        foreach (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: [] as $place) {
-            Quiet::call(static fn(): bool => Ownership::isPrivate($place) && ($path === null || !\str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true))) && \touch("$place/.", 1));
-        }
+        $named = $path === null ? "\0" : \var_export($path, true);
+        $settled = \time() - Serve::TRUST;
+        Quiet::call(static function () use ($named, $settled): bool {
+            $others = [];
+            foreach (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: [] as $place) {
+                $constants = "$place/constants.php";
+                if (!Ownership::isPrivate($place)) {
+                    continue;
+                }
+                if (!\str_contains((string) \file_get_contents($constants), $named)) {
+                    $others[] = "$place/.";
+                } elseif (\filemtime($constants) < $settled) {
+                    return true;
+                }
+            }
+            foreach ($others as $other) {
+                \touch($other, 1);
+            }
+
+            return true;
+        });
     }
 
     /** Notes that the constants were right just now. With "/." no file is made in the place of a directory that is gone. */

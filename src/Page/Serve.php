@@ -341,7 +341,11 @@ final class Serve
 
             return ['', '', null];
         }
-        $first = (string) \fread($file, self::FIRST);
+        // "@": a directory in a copy's place, or a disk that cannot be read, would be told into the page.
+        $first = (string) @\fread($file, self::FIRST);
+        if ($first === '') {
+            \error_clear_last();
+        }
         $length = (int) \substr($first, 0, self::HEAD);
         if ($length > self::FIRST - self::HEAD) {
             $first .= \stream_get_contents($file, $length);

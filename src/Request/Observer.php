@@ -181,8 +181,12 @@ final class Observer
         $this->written = $this->all();
     }
 
-    /** Writes what was counted since the last time. */
-    public function flush(): void
+    /**
+     * Writes what was counted since the last time.
+     *
+     * @param int $underWay gets that have begun, and may become misses: as hits they are not counted yet
+     */
+    public function flush(int $underWay = 0): void
     {
         if ($this->log === null) {
             return;
@@ -192,7 +196,7 @@ final class Observer
 
             return;
         }
-        $all = $this->all();
+        $all = $this->all($underWay);
         $new = [];
         foreach ($all as $name => $count) {
             // What one count has too few, since another process's answer came in the middle, it makes up for later.
@@ -219,11 +223,11 @@ final class Observer
     }
 
     /** @return array<string, int> */
-    private function all(): array
+    private function all(int $underWay = 0): array
     {
         $all = $this->counts;
         foreach ($this->tallies as $path => $tally) {
-            foreach ($tally->counts($this->last) as $name => $count) {
+            foreach ($tally->counts($this->last, $underWay) as $name => $count) {
                 $all["gets|$name|$path"] = $count;
             }
         }

@@ -262,7 +262,7 @@ final class Request
         $this->noticeFork();
         if ($now >= $this->view->renewal) {
             $this->renew();
-            $this->tell();
+            $this->tell(1);
         }
     }
 
@@ -413,14 +413,18 @@ final class Request
         $this->tell();
     }
 
-    /** Writes what was counted. */
-    private function tell(): void
+    /**
+     * Writes what was counted.
+     *
+     * @param int $underWay gets
+     */
+    private function tell(int $underWay = 0): void
     {
         if ($this->view->observer !== null) {
             $held = Signals::hold();
             $this->view->observer->calls($this->truth->calls - $this->told);
             $this->told = $this->truth->calls;
-            $this->view->observer->flush();
+            $this->view->observer->flush($underWay);
         }
     }
 

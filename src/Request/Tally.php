@@ -23,17 +23,18 @@ final class Tally
     public int $truthMisses = 0;
 
     /**
-     * @param string $last which tier the truth is
+     * @param string $last     which tier the truth is
+     * @param int    $underWay gets whose result is not known yet, at most
      *
      * @return array<string, int> by tier and result
      */
-    public function counts(string $last): array
+    public function counts(string $last, int $underWay = 0): array
     {
         $gets = $this->gets + $this->granted - $this->free;
         $misses = \min($gets, $this->lookups + $this->hits);
 
         return [
-            'request|hit' => $gets - $misses,
+            'request|hit' => $gets - $misses - $underWay,
             'request|miss' => $misses,
             'near|hit' => $this->hits + $this->nearHits,
             'near|miss' => $this->nearMisses,

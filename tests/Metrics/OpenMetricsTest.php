@@ -222,6 +222,27 @@ final class OpenMetricsTest extends TestCase
         self::assertSame(2000, \array_sum(\array_map(static fn(array $tiers): int => \array_sum($tiers['request'] ?? []), $gets)));
     }
 
+    /** Seen to fail: the get under way, a miss, was written as a hit, and no later hit of its group made up for it. */
+    public function testAGetUnderWayWhenCountsAreWrittenCountsOnce(): void
+    {
+        $cache = Cache::open(['dsn' => $this->dsn(), 'near' => 'none', 'metrics' => true]);
+        for ($i = 0; $i < 3; $i++) {
+            $cache->group("user$i")->get('key');
+            $cache->set('k', $i);
+            $cache->get('k');
+            // A process that runs for long writes what it has counted at one of its gets.
+            \usleep(1_100_000);
+        }
+        unset($cache);
+
+        $sum = ['hit' => 0, 'miss' => 0];
+        foreach ($this->gets() as $tiers) {
+            $sum['hit'] += $tiers['request']['hit'] ?? 0;
+            $sum['miss'] += $tiers['request']['miss'] ?? 0;
+        }
+        self::assertSame(['hit' => 3, 'miss' => 3], $sum);
+    }
+
     public function testAForkedChildCountsWhatItDoesItself(): void
     {
         $code = '$c = Larder\Cache::open(["dsn" => $argv[1], "near" => "none", "metrics" => true]); $g = $c->group("g");'

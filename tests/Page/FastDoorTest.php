@@ -169,6 +169,31 @@ final class FastDoorTest extends TestCase
         }, 'the fast door of the new cache');
     }
 
+    /** On a host of a thousand sites of one user the purges of each would keep all the others' fast doors closed. */
+    public function testAPurgeOfACacheThatASiteHasLongNamedDisturbsNoOtherSite(): void
+    {
+        $site = self::site([], []);
+        $site->warm('/a');
+        $other = self::site([], []);
+        $other->warm('/a');
+        $purge = static function () use ($site): void {
+            $larder = new Process([\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'page:purge', '/b', "--dsn={$site->tiers['disk']}"]);
+            self::assertSame(0, $larder->wait(20.0), $larder->errors());
+            \clearstatcache();
+        };
+        \touch($site->place() . '/constants.php');
+        $purge();
+        self::assertSame(1, \filemtime((string) $other->place()), 'The other site may be one that is to open this cache.');
+        \touch($site->place() . '/constants.php', \time() - Serve::TRUST - 1);
+        // Other tests' purges may fall between.
+        Wait::until(static function () use ($other, $purge): bool {
+            \touch($other->place() . '/.');
+            $purge();
+
+            return \filemtime((string) $other->place()) !== 1;
+        }, 'a purge that leaves the other site in peace');
+    }
+
     /** Without any command, as after other options. */
     public function testItAsksTheSiteNowAndThenWhichCacheItOpens(): void
     {
@@ -609,6 +634,20 @@ final class FastDoorTest extends TestCase
         self::assertSame(['first', ''], [$reply->body, $reply->errors]);
         self::assertSame('first', $site->get('/a')->body);
         self::assertSame($whole, (string) \file_get_contents($file));
+    }
+
+    /** Seen to fail: "read of 16384 bytes failed with errno=21 Is a directory" stood in the page. */
+    public function testADirectoryInTheCopysPlaceIsNoCopy(): void
+    {
+        $site = self::site();
+        $site->warm('/a');
+        [$copy] = $site->copies();
+        \unlink($copy);
+        \mkdir($copy, 0o700);
+        for ($i = 0; $i < 3; $i++) {
+            $reply = $site->get('/a');
+            self::assertSame(['first', ''], [$reply->body, $reply->errors]);
+        }
     }
 
     public function testWhereThereIsNoPlaceForTheConstantsNothingIsDropped(): void
