@@ -19,7 +19,7 @@ final readonly class Command
      * @param non-empty-list<string> $words   program and arguments; no shell is involved
      * @param float                  $timeout seconds
      */
-    public static function run(array $words, float $timeout = 10.0): self
+    public static function run(array $words, float $timeout = 60.0): self
     {
         // Signal handlers wait: a command that makes something must not be left half known.
         return Signals::held(static function () use ($words, $timeout): self {

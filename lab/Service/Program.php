@@ -77,7 +77,7 @@ final class Program
      *
      * @throws ServiceFailure if it ends before, or takes too long
      */
-    public function await(\Closure $ready, float $timeout = 10.0): void
+    public function await(\Closure $ready, float $timeout = 60.0): void
     {
         $end = \hrtime(true) + (int) ($timeout * 1e9);
         while (!$ready()) {

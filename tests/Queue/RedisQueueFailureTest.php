@@ -52,11 +52,11 @@ final class RedisQueueFailureTest extends TestCase
     #[DataProvider('schemes')]
     public function testABodyThatIsTooLargeForAWorkersMemoryStopsNobody(string $scheme): void
     {
-        // Thirty megabytes take a slow machine longer than the two seconds that a call may take.
+        // Ten megabytes may take a slow machine longer than the two seconds that a call may take.
         $queue = $this->queue($scheme, $options = '?attempts=1&timeout=30');
-        $queue->push($body = \str_repeat('large ', 5_000_000), priority: 1);
+        $queue->push($body = \str_repeat('large ', 1_600_000), priority: 1);
         $queue->push('small');
-        $pop = fn(): Process => Process::snippet('echo Larder\Queue\Queue::open($argv[1], "mail")->pop(1)?->body;', ["$scheme://{$this->server->socket}$options"], ['memory_limit' => '20M']);
+        $pop = fn(): Process => Process::snippet('echo Larder\Queue\Queue::open($argv[1], "mail")->pop(1)?->body;', ["$scheme://{$this->server->socket}$options"], ['memory_limit' => '8M']);
         self::assertNotSame(0, $pop()->wait());
         self::assertSame('small', $pop()->output());
         for ($end = \microtime(true) + 30; $queue->stats()['dead'] < 1 && \microtime(true) < $end; \usleep(50_000)) {

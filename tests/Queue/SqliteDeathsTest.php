@@ -150,7 +150,7 @@ final class SqliteDeathsTest extends TestCase
     public function testABodyThatIsTooLargeForAWorkersMemoryStopsNobody(): void
     {
         $queue = Queue::open("sqlite://$this->directory?attempts=2", 'mail');
-        $body = \str_repeat('large ', 5_000_000);
+        $body = \str_repeat('large ', 1_600_000);
         $ids = [$queue->push($body, priority: 2), $queue->push($body, 0.001, 1), $queue->push($body, priority: 1, key: 'k')];
         $queue->pushMany(['small', 'and small']);
         self::assertTrue($queue->pop()?->extend(0.001));
@@ -159,7 +159,7 @@ final class SqliteDeathsTest extends TestCase
             '$q = Larder\Queue\Queue::open($argv[1], "mail"); echo json_encode([$q->size(), $q->pop()->body, array_column($q->popMany(9), "body")]), "\n";'
                 . ' do { $q->pop(60, 0.2); } while ($q->stats()["dead"] < 3); echo json_encode([$q->size(), array_column($q->dead(), "body"), array_column($q->dead(), "error")]), "\n";',
             ["sqlite://$this->directory?attempts=2"],
-            ['memory_limit' => '20M'],
+            ['memory_limit' => '8M'],
         );
         self::assertSame([5, 'small', ['and small']], \json_decode($worker->line() ?? '', true), $worker->errors());
         [$size, $bodies, $errors] = (array) \json_decode($worker->line() ?? '', true) + [null, null, []];

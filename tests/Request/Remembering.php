@@ -31,7 +31,7 @@ abstract class Remembering extends TestCase
     /** With a time-out for a machine on which a hundred processes share what processors there are. */
     private function open(): Cache
     {
-        return Cache::open($this->options() + ['timeout' => 5.0]);
+        return Cache::open($this->options() + ['timeout' => 30.0]);
     }
 
     #[Before]
