@@ -116,8 +116,8 @@ final readonly class Place
             $text .= ' (of this process alone: nothing is kept)';
         }
         $text .= ', as ' . Ownership::name(Ownership::user());
-        if ($this->directory !== null && Ownership::user() === 0 && !\is_dir($this->directory)) {
-            $text .= ' (a new directory, which will belong to root: to share it with the web, run this as the web\'s user)';
+        if ($this->directory !== null && !\is_dir($this->directory)) {
+            $text .= Ownership::user() === 0 ? ' (a new directory, which will belong to root: to share it with the web, run this as the web\'s user)' : ' (a new directory)';
         }
 
         return $text;
