@@ -47,6 +47,9 @@ final class FastDoor
     /** Beside the counter: whether copies were ever put into APCu. */
     private const APCU = '.apcu';
 
+    /** Beside the counter: which site's constants have named it last. */
+    private const SITE = '.site';
+
     /** @var list<Copies> wherever copies may lie; they are put into the first */
     private array $copies;
     private bool $isOpen = false;
@@ -111,23 +114,18 @@ final class FastDoor
     public static function doubtOthers(Cache $pages): void
     {
         $path = $pages->internals()->purgeCounter()?->path;
-        $named = $path === null ? "\0" : \var_export($path, true);
-        $settled = \time() - Serve::TRUST;
-        Quiet::call(static function () use ($named, $settled): bool {
-            $others = [];
-            foreach (\glob(Serve::MEMORY . Ownership::user() . '-*', \GLOB_ONLYDIR) ?: [] as $place) {
-                $constants = "$place/constants.php";
-                if (!Ownership::isPrivate($place)) {
-                    continue;
-                }
-                if (!\str_contains((string) \file_get_contents($constants), $named)) {
-                    $others[] = "$place/.";
-                } elseif (\filemtime($constants) < $settled) {
-                    return true;
-                }
+        Quiet::call(static function () use ($path): bool {
+            $now = \time();
+            $isOwn = static fn(string $place): bool => $path !== null && Ownership::isPrivate($place) && \str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true));
+            $site = $path === null ? '' : (string) \file_get_contents($path . self::SITE);
+            if (\str_starts_with($site, Serve::MEMORY) && $isOwn($site) && \filemtime("$site/constants.php") < $now - Serve::TRUST) {
+                return true;
             }
-            foreach ($others as $other) {
-                \touch($other, 1);
+            foreach (\glob(Serve::MEMORY . Ownership::user() . '-*') ?: [] as $place) {
+                // Where they are not believed any longer the site is asked anyway.
+                if (\abs($now - (int) \filemtime($place)) <= Serve::TRUST && !$isOwn($place) && Ownership::isPrivate($place)) {
+                    \touch("$place/.", 1);
+                }
             }
 
             return true;
@@ -384,7 +382,7 @@ final class FastDoor
         $file = "$place/constants.php";
         $text = "<?php\n\nreturn " . \var_export($this->constants(), true) . ";\n";
 
-        return Quiet::call(static function () use ($place, $file, $text): bool {
+        return Quiet::call(function () use ($place, $file, $text): bool {
             if (!Ownership::isPrivate($place)) {
                 return false;
             }
@@ -395,6 +393,9 @@ final class FastDoor
 
                     return false;
                 }
+                // It only spares purges a look at all sites.
+                $note = FileLock::file($this->counter->path . self::SITE);
+                $note !== null && \ftruncate($note, 0) && \fwrite($note, $place);
             }
             // A server may never look at a file again (opcache.validate_timestamps=0).
             \function_exists('opcache_invalidate') && \opcache_invalidate($file, true);

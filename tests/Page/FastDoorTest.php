@@ -670,6 +670,7 @@ final class FastDoorTest extends TestCase
         self::assertSame(0o700, \fileperms($place) & 0o777);
         self::assertSame(0o600, \fileperms("$place/constants.php") & 0o777);
         self::assertSame(0o600, \fileperms($site->counter()) & 0o777);
+        self::assertSame([0o600, $place], [\fileperms($site->counter() . '.site') & 0o777, \file_get_contents($site->counter() . '.site')]);
         foreach ($site->copies() as $copy) {
             self::assertSame(0o600, \fileperms($copy) & 0o777);
             self::assertMatchesRegularExpression('~/[0-9a-f]/[0-9a-f]{32}$~D', $copy);
