@@ -55,8 +55,9 @@ abstract class QueueCommand extends Command
         if (\preg_match('~^sqlite://(/[^?]*)~', $dsn, $match) === 1) {
             $directory = \rawurldecode($match[1]);
             PrivateDirectory::become($directory);
-            // A mistyped name would be an empty queue, and in order for ever.
-            if (!static::MAKES && \preg_match('/^[\w-]+$/D', $name) === 1 && !\is_file(QueueDatabase::file($directory, $name))) {
+            // A mistyped name would be an empty queue, and in order for ever. What lies in another user's directory, or where
+            // open_basedir does not lead, opening it tells.
+            if (!static::MAKES && \preg_match('/^[\w-]+$/D', $name) === 1 && !QueueDatabase::mayBe($directory, $name)) {
                 $errors->writeln('<error>' . Text::shown("There is no queue $name in $directory: the first message makes it. Look at the name and the DSN.") . '</error>', OutputInterface::VERBOSITY_QUIET);
 
                 return Application::UNREACHABLE;

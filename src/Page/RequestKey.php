@@ -17,7 +17,9 @@ final class RequestKey
 
     /** Set for somebody who has identified himself in HTTP's own ways, whatever the owner ignores. */
     public const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN',
-        'AUTH_USER', 'LOGON_USER', 'REMOTE_IDENT', 'GSS_NAME', 'SSL_CLIENT_VERIFY', 'SSL_CLIENT_M_SERIAL', 'SSL_CLIENT_CERT', 'CERT_SUBJECT', 'MELLON_NAME_ID', 'OIDC_CLAIM_sub'];
+        'AUTH_USER', 'LOGON_USER', 'REMOTE_IDENT', 'GSS_NAME', 'SSL_CLIENT_VERIFY', 'SSL_CLIENT_M_SERIAL', 'SSL_CLIENT_CERT', 'CERT_SUBJECT', 'CERT_SERIALNUMBER', 'MELLON_NAME_ID', 'OIDC_CLAIM_sub',
+        'SSL_CLIENT_FINGERPRINT', 'SSL_CLIENT_S_DN_CN', 'SSL_CLIENT_S_DN_Email', 'SSL_CLIENT_SAN_Email_0', 'OIDC_CLAIM_email', 'OIDC_access_token', 'Shib-Session-ID', 'Shib_Session_ID',
+        'REDIRECT_REDIRECT_REMOTE_USER', 'REDIRECT_SSL_CLIENT_S_DN', 'REDIRECT_SSL_CLIENT_VERIFY', 'REDIRECT_OIDC_CLAIM_sub'];
 
     /**
      * Names of variables that may say who the visitor is, so that what he gets may be his alone: fields in which applications

@@ -89,12 +89,30 @@ final class Serve
         if ($place === '' || \headers_sent() || \is_link($place) || !\is_dir($place) || \fileowner($place) !== \posix_geteuid() || (\fileperms($place) & 0o077) !== 0) {
             return false;
         }
+        // Not "@": PHP calls the application's own handler all the same, which may throw or print, and remembers the error.
+        \set_error_handler(static fn(): bool => true);
+        try {
+            return self::answerBy($place, $variables);
+        } catch (\ParseError|\TypeError) {
+            // The constants are cut short or written over: start() writes them anew.
+            self::$constants = null;
+
+            return false;
+        } finally {
+            \restore_error_handler();
+        }
+    }
+
+    /** @param ?array<array-key, mixed> $variables */
+    private static function answerBy(string $place, ?array $variables): bool
+    {
+        // What is no PHP any longer would be printed.
+        \ob_start();
         try {
             /** @var Constants|false $constants */
-            $constants = @include $place . '/constants.php';
-        } catch (\ParseError) {
-            // Cut short or written over: start() writes it anew.
-            return false;
+            $constants = include $place . '/constants.php';
+        } finally {
+            \ob_end_clean();
         }
         if (!\is_array($constants)) {
             return false;
@@ -104,13 +122,8 @@ final class Serve
         if (\abs(\time() - (int) \filemtime($place)) > self::TRUST) {
             return false;
         }
-        $counter = @\filesize($constants['counter']);
-        if ($counter === false) {
-            \error_clear_last();
-
-            return false;
-        }
-        if (\fileinode($constants['counter']) !== $constants['number']) {
+        $counter = \filesize($constants['counter']);
+        if ($counter === false || \fileinode($constants['counter']) !== $constants['number']) {
             // Another file in its place may be one of a backup, which has its copies too.
             return false;
         }
@@ -335,17 +348,11 @@ final class Serve
             return [\is_string($head) ? $head : '', '', null];
         }
         $path = $constants['files'] . '/' . $name[0] . '/' . $name;
-        $file = @\fopen($path, 'rbe');
+        $file = \fopen($path, 'rbe');
         if ($file === false) {
-            \error_clear_last();
-
             return ['', '', null];
         }
-        // "@": a directory in a copy's place, or a disk that cannot be read, would be told into the page.
-        $first = (string) @\fread($file, self::FIRST);
-        if ($first === '') {
-            \error_clear_last();
-        }
+        $first = (string) \fread($file, self::FIRST);
         $length = (int) \substr($first, 0, self::HEAD);
         if ($length > self::FIRST - self::HEAD) {
             $first .= \stream_get_contents($file, $length);
@@ -353,7 +360,7 @@ final class Serve
         if ((\hrtime(true) & 63) === 0) {
             // One in so many notes that the copy is used: what is used least goes first when there is no room.
             // It may be removed meanwhile.
-            @\touch($path) || \error_clear_last();
+            \touch($path);
         }
 
         return [\substr($first, self::HEAD, $length), \substr($first, self::HEAD + $length), $file];

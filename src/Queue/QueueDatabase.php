@@ -60,6 +60,18 @@ final class QueueDatabase
         return "$directory/queue-$queue.db";
     }
 
+    /** Whether the queue is there, or cannot be seen: in a directory of another user, or outside open_basedir. */
+    public static function mayBe(string $directory, string $queue): bool
+    {
+        return Quiet::call(static function () use ($directory, $queue): bool {
+            $file = self::file($directory, $queue);
+            for ($nearest = $directory; $nearest !== '/' && !\is_dir($nearest); $nearest = \dirname($nearest));
+
+            // Accepted messages may wait in the log after the database was moved away.
+            return !\is_executable($nearest) || \file_exists($file) || \file_exists(\substr($file, 0, -3) . '.log');
+        });
+    }
+
     public function __construct(string $directory, private readonly string $queue, bool $isFull, float $timeout)
     {
         $this->database = new DurableDatabase(self::file($directory, $queue), self::APPLICATION, \sprintf(self::SCHEMA, self::COLUMNS, \PHP_INT_MAX), $isFull, $timeout, self::LOG);

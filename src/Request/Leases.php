@@ -244,7 +244,8 @@ final class Leases
     {
         foreach (\array_keys($this->held) as $mine) {
             $outcomes = $this->truth->write([$this->change($mine, $milliseconds, $key, $this->version($mine))]);
-            if ($outcomes === null || $outcomes[0]->done) {
+            // Another fiber may have released it meanwhile.
+            if ($this->holds($mine) && ($outcomes === null || $outcomes[0]->done)) {
                 $this->held[$mine] = $outcomes[0]->position ?? self::UNKNOWN;
             }
         }
@@ -253,16 +254,16 @@ final class Leases
     /** The version of a lease that this process holds; 0: it has lost it meanwhile. */
     private function version(string $key): int
     {
-        if ($this->held[$key] === self::UNKNOWN) {
+        if (($this->held[$key] ?? 0) === self::UNKNOWN) {
             $lease = Space::lease($key);
             $snapshot = $this->truth->read([$lease]);
             $record = $snapshot?->records[$lease] ?? null;
-            if ($snapshot !== null) {
+            if ($snapshot !== null && $this->holds($key)) {
                 $this->held[$key] = $record?->writer === $this->writer ? $record->position : 0;
             }
         }
 
-        return \max(0, $this->held[$key]);
+        return \max(0, $this->held[$key] ?? 0);
     }
 
     /**

@@ -195,7 +195,7 @@ final class PrivateDirectory
             $path,
             'the directory cannot be created' . ($reason === '' ? '' : ': ' . $reason)
             . ($basedir === false || $basedir === '' ? '' : ' (open_basedir is ' . $basedir . ')')
-            . '. To fix it, type: install -d -m 700 -o ' . Ownership::name(Ownership::user()) . ' ' . WrongUser::quoted($path),
+            . '. To fix it, type: install -d -m 700 -o ' . WrongUser::quoted(\ltrim(Ownership::name(Ownership::user()), '#')) . ' ' . WrongUser::quoted($path),
         );
     }
 

@@ -112,13 +112,16 @@ final class PurgeCounter
             if ($file === null) {
                 return false;
             }
-            if (\fread($file, 1) !== self::NOTED) {
-                // It is new, or somebody has emptied it: no copy may be good whose tags are not in it.
+            if (!self::isWhole($file)) {
+                // It is new, or somebody has cut it short: no copy may be good whose tags are not in it.
                 $purge = $this->begin();
                 if ($purge === null) {
                     return false;
                 }
                 $this->end($purge, true);
+                if (!\ftruncate($file, 1 + self::SLOTS)) {
+                    return false;
+                }
                 $tags[] = null;
             }
             foreach ($tags as $tag) {
@@ -142,17 +145,22 @@ final class PurgeCounter
             return true;
         }
         $file = \fopen($this->path . self::TAGS, 're');
-        if ($file === false || \fread($file, 1) !== self::NOTED) {
+        if ($file === false || !self::isWhole($file)) {
             return true;
         }
         foreach ($tags as $tag) {
-            // Beyond its end the file has nothing.
             if (\fseek($file, self::slot($tag)) !== 0 || \fread($file, 1) === self::NOTED) {
                 return true;
             }
         }
 
         return false;
+    }
+
+    /** @param resource $tags the file of tags, just opened */
+    private static function isWhole(mixed $tags): bool
+    {
+        return \fread($tags, 1) === self::NOTED && (\fstat($tags)['size'] ?? 0) === 1 + self::SLOTS;
     }
 
     private static function slot(string $tag): int

@@ -52,6 +52,15 @@ final class QueueCommandsTest extends TestCase
         self::assertFileDoesNotExist("{$this->root->path}/queue/queue-mial.db");
     }
 
+    /** Seen to fail: "There is no queue" was said of what lies in the log alone. */
+    public function testAQueueWhoseDatabaseWasMovedAwayIsThere(): void
+    {
+        Queue::open($this->dsn(), 'mail')->push('body');
+        \unlink("{$this->root->path}/queue/queue-mail.db");
+        self::assertFileExists("{$this->root->path}/queue/queue-mail.log");
+        self::assertSame(0, $this->larder(['queue:status', 'mail'])->status);
+    }
+
     public function testTheDeadAreShownAndWaitAgain(): void
     {
         $ids = $this->queue->pushMany(['a', ['to' => 'b'], "\xff"]);

@@ -252,6 +252,42 @@ final class ListenerTest extends TestCase
         self::assertSame(["misses b in ''", "misses a in ''"], $this->diary->take());
     }
 
+    /** Seen to fail: "Undefined array key" for a lease that another fiber had released in the meantime. */
+    public function testFibersOfWhichAListenerLetsEachWaitAtEachRoundTripComputeTheSameKeys(): void
+    {
+        $child = Process::snippet(<<<'PHP'
+            $listener = new class extends Larder\Events\Listener {
+                public function onRoundTrip(string $store, float $seconds): void
+                {
+                    Fiber::getCurrent() === null || Fiber::suspend();
+                }
+            };
+            $cache = Larder\Cache::open(['dsn' => $argv[1], 'events' => $listener]);
+            $fibers = $values = [];
+            for ($n = 0; $n < 3; $n++) {
+                $fibers[] = $fiber = new Fiber(function () use ($cache, &$values): void {
+                    for ($i = 0; $i < 20; $i++) {
+                        $values[] = $cache->remember("r$i", fn() => $cache->get("inner$i") ?? 5);
+                        $cache->set('a', $i);
+                    }
+                });
+                $fiber->start();
+            }
+            do {
+                $goesOn = false;
+                foreach ($fibers as $fiber) {
+                    if ($fiber->isSuspended()) {
+                        $fiber->resume();
+                        $goesOn = true;
+                    }
+                }
+            } while ($goesOn);
+            echo implode(' ', array_count_values($values));
+            PHP, [$this->dsn()]);
+
+        self::assertSame(['60', ''], [$child->output(), $child->errors()]);
+    }
+
     public function testEventsAreGivenAsAnObject(): void
     {
         $this->expectException(InvalidConfiguration::class);
