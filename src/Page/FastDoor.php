@@ -115,6 +115,8 @@ final class FastDoor
     {
         $path = $pages->internals()->purgeCounter()?->path;
         Quiet::call(static function () use ($path): bool {
+            // A worker may have looked before.
+            \clearstatcache();
             $now = \time();
             $isOwn = static fn(string $place): bool => $path !== null && Ownership::isPrivate($place) && \str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true));
             $site = $path === null ? '' : (string) \file_get_contents($path . self::SITE);
