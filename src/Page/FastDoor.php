@@ -118,14 +118,14 @@ final class FastDoor
             // A worker may have looked before.
             \clearstatcache();
             $now = \time();
-            $isOwn = static fn(string $place): bool => $path !== null && Ownership::isPrivate($place) && \str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true));
+            $isNamed = static fn(string $place): bool => $path !== null && \str_contains((string) \file_get_contents("$place/constants.php"), \var_export($path, true));
             $site = $path === null ? '' : (string) \file_get_contents($path . self::SITE);
-            if (\str_starts_with($site, Serve::MEMORY) && $isOwn($site) && \filemtime("$site/constants.php") < $now - Serve::TRUST) {
+            if (\str_starts_with($site, Serve::MEMORY) && Ownership::isPrivate($site) && $isNamed($site) && \filemtime("$site/constants.php") < $now - Serve::TRUST) {
                 return true;
             }
             foreach (\glob(Serve::MEMORY . Ownership::user() . '-*') ?: [] as $place) {
                 // Where they are not believed any longer the site is asked anyway.
-                if (\abs($now - (int) \filemtime($place)) <= Serve::TRUST && !$isOwn($place) && Ownership::isPrivate($place)) {
+                if (\abs($now - (int) \filemtime($place)) <= Serve::TRUST && Ownership::isPrivate($place) && !$isNamed($place)) {
                     \touch("$place/.", 1);
                 }
             }

@@ -67,9 +67,14 @@ final class PushLog
     private readonly string $file;
     private readonly string $waiters;
 
+    public static function file(string $directory, string $queue): string
+    {
+        return "$directory/queue-$queue.log";
+    }
+
     public function __construct(string $directory, string $queue, private readonly bool $isFull = false)
     {
-        $this->file = "$directory/queue-$queue.log";
+        $this->file = self::file($directory, $queue);
         $this->waiters = "$directory/queue-$queue.waiters";
     }
 

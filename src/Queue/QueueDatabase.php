@@ -64,11 +64,10 @@ final class QueueDatabase
     public static function mayBe(string $directory, string $queue): bool
     {
         return Quiet::call(static function () use ($directory, $queue): bool {
-            $file = self::file($directory, $queue);
             for ($nearest = $directory; $nearest !== '/' && !\is_dir($nearest); $nearest = \dirname($nearest));
 
             // Accepted messages may wait in the log after the database was moved away.
-            return !\is_executable($nearest) || \file_exists($file) || \file_exists(\substr($file, 0, -3) . '.log');
+            return !\is_executable($nearest) || \file_exists(self::file($directory, $queue)) || \file_exists(PushLog::file($directory, $queue));
         });
     }
 

@@ -184,14 +184,14 @@ final class ForkTest extends SegmentTestCase
         self::assertSame([true, \array_fill(0, 5, \SIGKILL), 'another', [\SIGKILL], ['shared' => \range(1, 20)], ['plain' => \range(1, 50)], null], $said);
     }
 
-    /** Programs that are started take no slot with them, and hold nothing: four hundred of them, more than there are slots, leave room for all. */
+    /** Programs that are started take no slot with them, and hold nothing: six hundred of them, more than there are slots, leave room for all. */
     // Seen to fail: seg_make_lock() without PTHREAD_MUTEX_ROBUST.
     public function testProgramsThatAreStarted(): void
     {
         $parent = Child::at($this->path);
         $parent->run('$s->set("held", ' . self::VALUE . '); $held = $s->get("held"); $sum = md5(serialize($held));');
         $parent->start(<<<'PHP'
-            for ($i = 0; $i < 100; $i++) {
+            for ($i = 0; $i < 150; $i++) {
                 exec('true');
                 shell_exec('true');
                 $p = popen('cat >/dev/null', 'w'); fwrite($p, 'x'); pclose($p);
