@@ -95,6 +95,10 @@ final class Inspection
 
             return [$found];
         }
+        if ($names === [] && $user === null) {
+            // The removal of a deleted user's has ended between the last file and the directory.
+            return [new Found($stat['uid'], null, $directory, $directory, 'unknown')];
+        }
         $this->found = [];
         $states = $inner = [];
         $segments = 0;

@@ -113,14 +113,15 @@ final class Orphans
     /**
      * What goes, in the order in which it goes: what shows whose the other files are goes after them.
      *
-     * @return array{list<array{int, string, Stat}>, bool} nothing and false: nothing shows that Larder has made the directory
+     * @return array{list<array{int, string, Stat}>, bool} nothing and false: nothing shows that Larder has made the directory, and it is not empty
      */
     private function plan(string $directory, int $uid): array
     {
         $plan = [];
-        $isLarders = false;
-        $names = Files::names($directory) ?? [];
-        foreach ($names as $name) {
+        $names = Files::names($directory);
+        // A run may have ended between the mark and the directory.
+        $isLarders = $names === [];
+        foreach ($names ??= [] as $name) {
             $path = "$directory/$name";
             $stat = Files::stat($path);
             if ($stat === null || $stat['uid'] !== $uid || !Files::isPlain($stat) && !(Files::isDirectory($stat) && FileNames::isWhole($name))) {

@@ -388,6 +388,21 @@ final class OrphansTest extends FleetCase
         self::assertSame([], \array_diff(\scandir($home) ?: [], ['.', '..']));
     }
 
+    /** A run may end between the last file of a directory, its mark, and the directory. */
+    public function testAnEmptyDirectoryOfTheListGoesToo(): void
+    {
+        $home = $this->server->user(self::ANNA, 'anna');
+        $this->server->as(self::ANNA, "Larder\\Cache::open(['dsn' => 'sqlite://$home/a', 'near' => 'none'])->set('k', 'v'); Larder\\Cache::open(['dsn' => 'sqlite://$home/b', 'near' => 'none'])->set('k', 'v');");
+        $this->server->deleteUsers();
+        \array_map(\unlink(...), \glob("$home/b/{*,.[!.]*}", \GLOB_BRACE) ?: []);
+        self::assertSame(['.', '..'], \scandir("$home/b"));
+        $child = $this->server->fleet('--remove-orphans --yes');
+
+        self::assertSame(0, $child->status, $child->output . $child->errors);
+        self::assertSame([], \array_diff(\scandir($home) ?: [], ['.', '..']));
+        self::assertFileDoesNotExist("{$this->server->root}/state/" . self::ANNA);
+    }
+
     private function records(string $home): int
     {
         return \count(\glob("$home/b/v.*/*/*") ?: []);
