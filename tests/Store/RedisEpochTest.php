@@ -67,13 +67,14 @@ final class RedisEpochTest extends RedisFixture
             self::put($fresh, $key, 'v', self::B);
         }
 
-        // The one that was connected meets a broken connection first, unless it was idle for so long that it tries it, and the
-        // new epoch then.
+        // The one that was connected meets a broken connection first, unless it was idle for so long that it tries it. Then its
+        // first call is the one in which it learns of the new epoch.
+        $write = static fn(): array => $living->write([new Change('k', 'late', self::A, $old), new Change('m', 'new', self::A)]);
         try {
-            self::assertSame([], $living->read(['k'])->records);
+            $limited = $write();
         } catch (Failure) {
+            $limited = $write();
         }
-        $limited = $living->write([new Change('k', 'late', self::A, $old), new Change('m', 'new', self::A)]);
         self::assertSame([[false, -1], [true, 4]], \array_map(static fn($o) => [$o->done, $o->position], $limited));
         self::assertNull(self::body($living, 'k'));
         self::assertSame('new', self::body($fresh, 'm'));
