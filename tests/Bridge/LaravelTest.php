@@ -102,6 +102,18 @@ final class LaravelTest extends TestCase
         self::assertSame([0, 0], [$this->queue()->size(), $this->queue()->reservedSize()]);
     }
 
+    /** Otherwise whoever waits for size() to be 0 goes on before the last job is done. */
+    public function testAJobThatAWorkerHasCounts(): void
+    {
+        $queue = $this->queue();
+        $queue->push(new LaravelNote('one'));
+        $queue->later(60, new LaravelNote('two'));
+        $job = $queue->pop();
+        self::assertSame([0, 1, 1, 2], [$queue->pendingSize(), $queue->delayedSize(), $queue->reservedSize(), $queue->size()]);
+        $job?->delete();
+        self::assertSame(1, $queue->size());
+    }
+
     public function testLaravelAloneCountsTheAttempts(): void
     {
         $this->queue()->push(new LaravelNote('throw'));

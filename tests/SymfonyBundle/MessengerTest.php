@@ -175,6 +175,13 @@ final class MessengerTest extends TestCase
         $transport->send(new Envelope(new Note('two')));
     }
 
+    public function testADelayThatIsTooLongIsATransportException(): void
+    {
+        $this->expectException(TransportException::class);
+        $this->expectExceptionMessage('ten years');
+        $this->transport()->send(new Envelope(new Note('one'), [new DelayStamp(86_400_000 * 4_000)]));
+    }
+
     /** @param-out Worker $worker */
     private function handle(LarderTransport $transport, int $messages, \Closure $handler, ?Worker &$worker = null): void
     {

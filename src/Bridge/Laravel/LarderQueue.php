@@ -28,10 +28,16 @@ final class LarderQueue extends LaravelQueue implements QueueContract, Clearable
         $this->dispatchAfterCommit = $dispatchAfterCommit;
     }
 
-    /** @param ?string $queue */
+    /**
+     * As in Laravel's other drivers, jobs that a worker has now count too.
+     *
+     * @param ?string $queue
+     */
     public function size($queue = null): int
     {
-        return $this->queue($queue)->size();
+        $stats = $this->queue($queue)->stats();
+
+        return $stats['ready'] + $stats['delayed'] + $stats['claimed'];
     }
 
     /** @param ?string $queue */

@@ -8,6 +8,7 @@ use Illuminate\Cache\TaggableStore;
 use Illuminate\Contracts\Cache\LockProvider;
 use Larder\Cache;
 use Larder\Codec\NotStorable;
+use Larder\Request\InvalidKey;
 
 /**
  * A group of Larder's cache as a store of Laravel's.
@@ -23,6 +24,9 @@ class LarderStore extends TaggableStore implements LockProvider
     /** Times that a tagged counter is tried anew after others have made or removed it meanwhile. */
     private const TRIES = 100;
 
+    /** Bytes; what is longer is stored under its hash. A tagged one has 41 before it. */
+    private const LONGEST_KEY = 65_000;
+
     /** The prefix's group of $all. */
     private Cache $cache;
 
@@ -35,7 +39,7 @@ class LarderStore extends TaggableStore implements LockProvider
     /** @param string $key */
     public function get($key): mixed
     {
-        return $this->cache->get((string) $key);
+        return $this->cache->get(self::key($key));
     }
 
     /**
@@ -45,7 +49,11 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function many(array $keys): array
     {
-        return \array_replace(\array_fill_keys($keys, null), $this->cache->getMultiple($keys));
+        try {
+            return \array_replace(\array_fill_keys($keys, null), $this->cache->getMultiple($keys));
+        } catch (InvalidKey) {
+            return \array_combine($keys, \array_map($this->get(...), $keys));
+        }
     }
 
     /**
@@ -69,16 +77,18 @@ class LarderStore extends TaggableStore implements LockProvider
     public function putMany(array $values, $seconds): bool
     {
         try {
-            return $this->cache->setMultiple($values, \max(1, (int) $seconds), $this->tags);
-        } catch (NotStorable) {
-            // One of them: the others are stored, as in Laravel's stores.
-            $isDone = true;
-            foreach ($values as $key => $value) {
-                $isDone = $this->put((string) $key, $value, $seconds) && $isDone;
+            if (!\in_array(null, $values, true)) {
+                return $this->cache->setMultiple($values, \max(1, (int) $seconds), $this->tags);
             }
-
-            return $isDone;
+        } catch (NotStorable|InvalidKey) {
+            // One of them: the others are stored, as in Laravel's stores.
         }
+        $isDone = true;
+        foreach ($values as $key => $value) {
+            $isDone = $this->put((string) $key, $value, $seconds) && $isDone;
+        }
+
+        return $isDone;
     }
 
     /**
@@ -92,22 +102,25 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function add($key, $value, $seconds): bool
     {
+        if ($value === null) {
+            return $this->get($key) === null;
+        }
         try {
-            return $this->cache->add((string) $key, $value, \max(1, (int) $seconds), $this->tags);
+            return $this->cache->add(self::key($key), $value, \max(1, (int) $seconds), $this->tags);
         } catch (NotStorable $refusal) {
             return $this->refuse((string) $key, $refusal);
         }
     }
 
     /**
-     * @param string     $key
-     * @param int|string $value
+     * @param string           $key
+     * @param int|float|string $value
      *
-     * @return int|false the sum; false: the value is no number
+     * @return int|float|false the sum; false: the value is no number, or the sum would be none of 64 bits
      */
-    public function increment($key, $value = 1): int|false
+    public function increment($key, $value = 1): int|float|false
     {
-        return $this->count((string) $key, (int) $value);
+        return $this->count(self::key($key), self::number($value));
     }
 
     /**
@@ -117,16 +130,16 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function hit(string $key, int $by, int $seconds): int|false
     {
-        return $this->cache->increment($key, $by, 0, $seconds);
+        return $this->cache->increment(self::key($key), $by, 0, $seconds);
     }
 
     /**
-     * @param string     $key
-     * @param int|string $value
+     * @param string           $key
+     * @param int|float|string $value
      */
-    public function decrement($key, $value = 1): int|false
+    public function decrement($key, $value = 1): int|float|false
     {
-        return $this->count((string) $key, -(int) $value);
+        return $this->count(self::key($key), -self::number($value));
     }
 
     /**
@@ -148,7 +161,7 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function touch($key, $seconds): bool
     {
-        return $this->cache->touch((string) $key, \max(1, (int) $seconds));
+        return $this->cache->touch(self::key($key), \max(1, (int) $seconds));
     }
 
     /**
@@ -158,7 +171,7 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function forget($key): bool
     {
-        return $this->cache->delete((string) $key);
+        return $this->cache->delete(self::key($key));
     }
 
     /** Empties the application's cache, in constant time. Another one with another prefix keeps its own. */
@@ -215,13 +228,13 @@ class LarderStore extends TaggableStore implements LockProvider
      */
     public function remember(string $key, \Closure $compute, int $seconds, int $soft = 0): mixed
     {
-        return $this->cache->remember($key, $compute, $seconds, $this->tags, $soft);
+        return $this->cache->remember(self::key($key), $compute, $seconds, $this->tags, $soft);
     }
 
     /** Stores what has been computed within remember(), at once, unless somebody has changed the key meanwhile. */
     public function keep(string $key, mixed $value, int $seconds): void
     {
-        $this->cache->fill($key, $value, $seconds, $this->tags);
+        $this->cache->fill(self::key($key), $value, $seconds, $this->tags);
         $this->cache->writeFills();
     }
 
@@ -242,7 +255,7 @@ class LarderStore extends TaggableStore implements LockProvider
     /** The next call reads the key anew. */
     public function look(string $key): void
     {
-        $this->cache->forget($key);
+        $this->cache->forget(self::key($key));
     }
 
     /**
@@ -280,21 +293,39 @@ class LarderStore extends TaggableStore implements LockProvider
 
     private function set(string $key, mixed $value, int $seconds): bool
     {
+        if ($value === null) {
+            return $this->cache->delete(self::key($key));
+        }
         try {
-            return $this->cache->set($key, $value, $seconds, $this->tags);
+            return $this->cache->set(self::key($key), $value, $seconds, $this->tags);
         } catch (NotStorable $refusal) {
             $isStored = $this->refuse($key, $refusal);
             // Nobody gets the value that this one was to replace.
-            $this->cache->delete($key);
+            $this->cache->delete(self::key($key));
 
             return $isStored;
         }
     }
 
-    private function count(string $key, int $by): int|false
+    /** Laravel's stores take the empty key too (a config value that is missing), and one of any length. */
+    private static function key(int|string $key): string
+    {
+        $key = (string) $key;
+
+        return $key !== '' && \strlen($key) <= self::LONGEST_KEY ? $key : "\0" . \hash('sha256', $key);
+    }
+
+    private static function number(mixed $by): int|float
+    {
+        $by = \is_numeric($by) ? $by + 0 : 0;
+
+        return (float) (int) $by === (float) $by ? (int) $by : $by;
+    }
+
+    private function count(string $key, int|float $by): int|float|false
     {
         // Cache::increment() would make a missing one without tags.
-        if ($this->tags === []) {
+        if ($this->tags === [] && \is_int($by)) {
             $sum = $this->cache->increment($key, $by);
             if ($sum !== false) {
                 return $sum;
@@ -303,20 +334,21 @@ class LarderStore extends TaggableStore implements LockProvider
         for ($try = 0; $try < self::TRIES; ++$try) {
             // A number as text counts too, as in Laravel's stores.
             $isNumber = true;
-            $sum = $this->cache->update($key, static function (mixed $there) use ($by, &$isNumber): ?int {
+            $sum = $this->cache->update($key, static function (mixed $there) use ($by, &$isNumber): int|float|null {
                 if (!\is_numeric($there)) {
                     $isNumber = false;
 
                     return null;
                 }
-                $sum = (int) $there + $by;
-                // Beyond 64 bits it is a float.
-                $isNumber = $sum - $by === (int) $there;
+                $there += 0;
+                $sum = $there + $by;
+                // Beyond 64 bits the sum of two integers is a float.
+                $isNumber = \is_int($sum) || (\is_float($there) || \is_float($by)) && \is_finite($sum);
 
                 return $isNumber ? $sum : null;
             });
-            if (\is_int($sum) || !$isNumber) {
-                return \is_int($sum) ? $sum : false;
+            if (\is_int($sum) || \is_float($sum) || !$isNumber) {
+                return \is_int($sum) || \is_float($sum) ? $sum : false;
             }
             if ($this->cache->add($key, $by, 0, $this->tags)) {
                 return $by;

@@ -9,10 +9,13 @@ use Larder\Lock\Lock;
 use Larder\Lock\LockFailure;
 use Larder\Lock\Locks;
 use Symfony\Component\Lock\BlockingStoreInterface;
+use Symfony\Component\Lock\Exception\InvalidTtlException;
 use Symfony\Component\Lock\Exception\LockAcquiringException;
 use Symfony\Component\Lock\Exception\LockConflictedException;
+use Symfony\Component\Lock\Exception\LockExpiredException;
 use Symfony\Component\Lock\Exception\LockReleasingException;
 use Symfony\Component\Lock\Key;
+use Symfony\Component\Lock\Store\ExpiringStoreTrait;
 
 /**
  * Larder's locks as a store of Symfony Lock.
@@ -22,8 +25,13 @@ use Symfony\Component\Lock\Key;
  */
 final class LarderStore implements BlockingStoreInterface
 {
-    /** Seconds; those that wait have no other end in Symfony. */
-    private const FOREVER = 31_536_000.0;
+    use ExpiringStoreTrait;
+
+    /** Seconds that a lock may live, and that those wait who have no other end in Symfony. */
+    private const LONGEST = 31_536_000.0;
+
+    /** Seconds. */
+    private const SHORTEST = 0.001;
 
     /** @var \WeakMap<Key, Lock> taken by this process */
     private \WeakMap $locks;
@@ -39,23 +47,23 @@ final class LarderStore implements BlockingStoreInterface
 
     public function save(Key $key): void
     {
-        if (!$this->renew($key, $this->ttl)) {
-            $this->keep($key, fn(): ?Lock => $this->store->acquire(self::name($key), $this->ttl));
-        }
+        $this->take($key, fn(): ?Lock => $this->store->acquire(self::name($key), $this->ttl));
     }
 
     public function waitAndSave(Key $key): void
     {
-        if (!$this->renew($key, $this->ttl)) {
-            $this->keep($key, fn(): ?Lock => $this->store->block(self::name($key), self::FOREVER, $this->ttl));
-        }
+        $this->take($key, fn(): ?Lock => $this->store->block(self::name($key), self::LONGEST, $this->ttl));
     }
 
+    /** A life of more than a year is one of a year. */
     public function putOffExpiration(Key $key, float $ttl): void
     {
+        $key->reduceLifetime(\is_nan($ttl) ? throw new InvalidTtlException('A lock\'s life is a number of seconds.') : $ttl);
+        $this->checkNotExpired($key);
         if (!$this->renew($key, $ttl)) {
             throw new LockConflictedException('The lock has ended, and may be somebody else\'s.');
         }
+        $this->checkNotExpired($key);
     }
 
     public function delete(Key $key): void
@@ -99,27 +107,33 @@ final class LarderStore implements BlockingStoreInterface
     private function renew(Key $key, float $ttl): bool
     {
         try {
-            if ($this->lock($key)?->refresh($ttl) !== true) {
-                return false;
-            }
+            return $this->lock($key)?->refresh(\max(self::SHORTEST, \min(self::LONGEST, $ttl))) === true;
         } catch (LockFailure $failure) {
             throw new LockAcquiringException($failure->getMessage(), 0, $failure);
         }
-        $key->resetLifetime();
-        $key->reduceLifetime($ttl);
-
-        return true;
     }
 
     /**
+     * Takes the lock, or keeps the one that the key has.
+     *
      * @param \Closure(): ?Lock $take
      *
-     * @throws LockAcquiringException|LockConflictedException
+     * @throws LockAcquiringException|LockConflictedException|LockExpiredException
      */
+    private function take(Key $key, \Closure $take): void
+    {
+        if (!$this->renew($key, $this->ttl)) {
+            $this->keep($key, $take);
+        }
+        // What was waited for lives from now on.
+        $key->reduceLifetime($this->ttl);
+        $this->checkNotExpired($key);
+    }
+
+    /** @param \Closure(): ?Lock $take */
     private function keep(Key $key, \Closure $take): void
     {
         try {
-            $key->reduceLifetime($this->ttl);
             $lock = $take();
             if ($this->handsOver && $lock?->handOver() === false) {
                 $lock = null;

@@ -146,7 +146,7 @@ final readonly class LarderTransport implements TransportInterface, KeepaliveRec
     {
         try {
             return $do();
-        } catch (QueueFailure $failure) {
+        } catch (QueueFailure|\InvalidArgumentException $failure) {
             throw new TransportException($failure->getMessage(), 0, $failure);
         }
     }

@@ -45,6 +45,73 @@ abstract class StoreRules extends LaravelCase
         self::assertTrue($this->cache()->missing('null'));
     }
 
+    /** As in Laravel's stores: what is there is gone, and who remembers computes. */
+    public function testANullIsNoValue(): void
+    {
+        foreach ([$this->cache(), $this->cache()->tags('t')] as $cache) {
+            $stores = [
+                'put' => static fn(): bool => $cache->put('k', null, 60),
+                'forever' => static fn(): bool => $cache->forever('k', null),
+                'putMany' => static fn(): bool => $cache->putMany(['k' => null, 'other' => 1], 60),
+            ];
+            foreach ($stores as $how => $store) {
+                $reads = [
+                    'get' => static fn(): mixed => $cache->get('k', 'computed'),
+                    'remember' => static fn(): mixed => $cache->remember('k', 60, static fn(): string => 'computed'),
+                    'rememberForever' => static fn(): mixed => $cache->rememberForever('k', static fn(): string => 'computed'),
+                    'sear' => static fn(): mixed => $cache->sear('k', static fn(): string => 'computed'),
+                    'flexible' => static fn(): mixed => $cache->flexible('k', [30, 60], static fn(): string => 'computed'),
+                    'add' => static fn(): mixed => $cache->add('k', 'computed', 60) ? $cache->get('k') : 'not added',
+                ];
+                foreach ($reads as $name => $read) {
+                    $cache->forever('k', 'before');
+                    self::assertFalse($cache->add('k', null, 60), $how);
+                    self::assertTrue($store(), $how);
+                    self::assertTrue($cache->add('k', null, 60), $how);
+                    self::assertNull($cache->get('k'), $how);
+                    self::assertSame('computed', $read(), "$name after $how");
+                }
+            }
+            self::assertSame(1, $cache->get('other'));
+        }
+    }
+
+    /** The empty one is what a missing value of the configuration becomes. */
+    public function testAKeyMayBeEmptyOrOfAnyLength(): void
+    {
+        $long = \str_repeat('k', 100_000);
+        foreach ([$this->cache(), $this->cache()->tags('t')] as $cache) {
+            foreach (['', $long, "{$long}l"] as $i => $key) {
+                self::assertNull($cache->get($key));
+                self::assertTrue($cache->put($key, "put $i", 60));
+                self::assertSame("put $i", $cache->get($key));
+                self::assertFalse($cache->add($key, 'added', 60));
+                self::assertSame("put $i", $cache->remember($key, 60, static fn(): string => 'computed'));
+                self::assertTrue($cache->forget($key));
+                self::assertSame('computed', $cache->remember($key, 60, static fn(): string => 'computed'));
+                self::assertTrue($cache->putMany([$key => 7, 'short' => 1], 60));
+                self::assertSame(8, $cache->increment($key));
+                self::assertSame([$key => 8, 'short' => 1, 'missing' => null], $cache->many([$key, 'short', 'missing']));
+            }
+        }
+        self::assertSame([8, 8], [$this->cache()->get($long), $this->cache()->get("{$long}l")]);
+    }
+
+    public function testFractionsCount(): void
+    {
+        foreach ([$this->cache(), $this->cache()->tags('t')] as $cache) {
+            self::assertSame(1.5, $cache->increment('made', 1.5));
+            $cache->forever('n', 10);
+            self::assertSame(11.5, $cache->increment('n', 1.5));
+            self::assertSame(12.5, $cache->increment('n'), 'nor does a later step lose the fraction');
+            self::assertSame(12.25, $cache->decrement('n', '0.25'));
+            $cache->forever('whole', 10);
+            self::assertSame(12, $cache->increment('whole', 2.0));
+            $cache->forever('text', 'seven');
+            self::assertFalse($cache->increment('text', 0.5));
+        }
+    }
+
     /** Laravel's setting, which Laravel 13 has false in a new application. */
     public function testOnlyObjectsOfAllowedClassesAreStored(): void
     {
