@@ -209,7 +209,9 @@ abstract class AdapterTestCase extends TestCase
         $log = new Lines();
         $pool->setLogger($log);
         self::assertFalse($pool->save($pool->getItem('a')->set(static fn() => 1)));
-        self::assertStringContainsString('Failed to save key "{key}"', $log->lines[0]);
+        self::assertStringContainsString('Failed to save key "{key}": This value cannot be stored: it is a Closure', $log->lines[0]);
+        self::assertFalse($pool->save($pool->getItem('a')->set(['user' => ['file' => static fn() => 1]])));
+        self::assertStringContainsString("stored: ['user']['file'] is a Closure", $log->lines[1]);
         $pool->saveDeferred($pool->getItem('a')->set(static fn() => 1));
         $pool->saveDeferred($pool->getItem('b')->set(2));
         self::assertFalse($pool->commit());

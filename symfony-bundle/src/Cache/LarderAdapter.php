@@ -483,7 +483,9 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
 
     private function complain(string $key, NotStorable $why): void
     {
-        CacheItem::log($this->logger, 'Failed to save key "{key}": ' . $why->getMessage(), ['key' => $key, 'exception' => $why, 'cache-adapter' => self::class]);
+        // The application's value is the first part of what is stored.
+        $message = \str_replace(['stored: [0] ', 'stored: [0]'], ['stored: it ', 'stored: '], $why->getMessage());
+        CacheItem::log($this->logger, 'Failed to save key "{key}": ' . $message, ['key' => $key, 'exception' => $why, 'cache-adapter' => self::class]);
     }
 
     /** @phpstan-assert string $key */
