@@ -221,8 +221,9 @@ final class PrivateDirectory
     private static function mark(string $path): void
     {
         $file = $path . '/' . self::MARK;
-        if (Ownership::flaw($file) === null && \file_put_contents($file, self::MARK_TEXT) !== false) {
-            \chmod($file, 0o600);
+        if (Ownership::flaw($file) === null) {
+            // On a full disk it is left empty.
+            \file_put_contents($file, self::MARK_TEXT) !== false ? \chmod($file, 0o600) : Quiet::remove($file);
         }
     }
 

@@ -63,7 +63,8 @@ final class StaticCopies
         Quiet::call(static function () use ($notes, $flushes): void {
             foreach (self::noted($notes) as $directory) {
                 $mirror = new self($directory);
-                if ($mirror->exists() && \array_intersect($mirror->about()[3], $flushes) !== []) {
+                $about = $mirror->about();
+                if ($mirror->exists() && ($about === null || \array_intersect($about[3], $flushes) !== [])) {
                     $lock = $mirror->lock();
                     $mirror->clear();
                     $lock === null || \fclose($lock);
@@ -75,14 +76,36 @@ final class StaticCopies
     /** @phpstan-impure */
     public function exists(): bool
     {
-        return \is_file("$this->state/cache");
+        return \is_dir($this->state);
     }
 
-    /** @return array{string, string, string, list<string>} of which cache it is, and with what the journal's names of its pages and tags begin, and of flushes */
-    public function about(): array
+    /**
+     * @return ?array{string, string, string, list<string>} of which cache it is, and with what the journal's names of its pages
+     *                                                      and tags begin, and of flushes; null: the file that says so is damaged
+     */
+    public function about(): ?array
     {
-        /** @var array{string, string, string, list<string>} */
-        return $this->about ??= \json_decode((string) \file_get_contents("$this->state/cache"), true, flags: \JSON_THROW_ON_ERROR);
+        if ($this->about === null && \is_file("$this->state/cache")) {
+            [$sum, $text] = \explode(' ', (string) \file_get_contents("$this->state/cache"), 2) + ['', ''];
+            /** @var array{string, string, string, list<string>} $about */
+            $about = $sum === self::sum($text) ? \json_decode($text, true) : null;
+            $this->about = $about;
+        }
+
+        return $this->about;
+    }
+
+    /** @param array{string, string, string, list<string>} $about */
+    public static function said(array $about): string
+    {
+        $text = \json_encode($about, \JSON_THROW_ON_ERROR);
+
+        return self::sum($text) . " $text";
+    }
+
+    private static function sum(string $text): string
+    {
+        return \hash('xxh128', $text);
     }
 
     /**

@@ -19,7 +19,7 @@ final class Index
     /** After how much of the budget is used pages go, oldest first, until this part of it is left. */
     private const LEFT = 0.75;
 
-    /** @param string $file beside it lies another one, in which the bytes of all lines are added up */
+    /** @param string $file beside it lies another one: the sum of the bytes that the lines name, a space, and the bytes of all lines */
     public function __construct(private readonly string $file) {}
 
     /**
@@ -37,7 +37,23 @@ final class Index
         }
         $written = $handle !== false && \fseek($handle, 0, \SEEK_END) === 0 && \fwrite($handle, $line) === \strlen($line) && \fclose($handle);
 
-        return $written && \file_put_contents("$this->file-bytes", (string) ($this->bytes() + $size + \strlen($line))) !== false;
+        return $written && $this->note($this->bytes() + $size + \strlen($line));
+    }
+
+    /** Whether lines are missing, since somebody has removed or cut the file: then pages may have files and no line. */
+    public function isCut(): bool
+    {
+        \clearstatcache();
+        $noted = \is_file("$this->file-bytes") ? \explode(' ', (string) \file_get_contents("$this->file-bytes")) : [];
+
+        return !isset($noted[1]) || !\is_file($this->file) || \filesize($this->file) < (int) $noted[1];
+    }
+
+    private function note(int $bytes): bool
+    {
+        \clearstatcache();
+
+        return \file_put_contents("$this->file-bytes", "$bytes " . (int) \filesize($this->file)) !== false;
     }
 
     public function bytes(): int
@@ -98,7 +114,7 @@ final class Index
         }
         $new = "$this->file-new";
         if (\file_put_contents($new, \implode('', \array_map(static fn(string $line): string => "$line\n", $lines))) !== false && \rename($new, $this->file)) {
-            \file_put_contents("$this->file-bytes", (string) $bytes);
+            $this->note($bytes);
         }
 
         return $gone;

@@ -188,9 +188,11 @@ final class Tree
         $news = $this->cache->internals()->journal($this->mark());
         $changed = $news['names'] ?? [];
         $relevant = $this->relevant([...$changed, ...$names]);
-        $isLost = $news !== null && $news['names'] === null;
+        $about = $this->mirror->about();
+        // What a damaged file does not tell may concern any page.
+        $isLost = $about === null || ($news !== null && $news['names'] === null) || ($relevant !== [] && $this->index->isCut() && $this->mirror->folders() !== []);
         $paths = $isLost || $relevant === [] ? [] : $this->index->find($relevant);
-        if ($isLost || \count($paths) > self::MANY || \array_intersect($this->mirror->about()[3], $relevant) !== []) {
+        if ($isLost || \count($paths) > self::MANY || \array_intersect($about[3], $relevant) !== []) {
             $this->clear();
         } elseif ($paths !== []) {
             $this->remove($paths);
@@ -208,7 +210,11 @@ final class Tree
      */
     private function relevant(array $names): array
     {
-        [, $page, $tag, $flushes] = $this->mirror->about();
+        $about = $this->mirror->about();
+        if ($about === null) {
+            return $names;
+        }
+        [, $page, $tag, $flushes] = $about;
 
         return \array_values(\array_filter($names, static fn(string $name): bool => \str_starts_with($name, $page) || \str_starts_with($name, $tag) || \in_array($name, $flushes, true)));
     }
@@ -363,7 +369,11 @@ final class Tree
     {
         $new = "$this->state/new-" . \bin2hex(\random_bytes(8));
 
-        return \file_put_contents($new, $content) === \strlen($content) && \rename($new, "$this->state/$name");
+        $isDone = \file_put_contents($new, $content) === \strlen($content) && \rename($new, "$this->state/$name");
+        // On a full disk it lies there empty.
+        $isDone || \unlink($new);
+
+        return $isDone;
     }
 
     private static function life(Cache $cache): int
@@ -410,8 +420,11 @@ final class Tree
             PrivateDirectory::prepare($this->state);
             $names = $group->internals()->journalled('p', 't');
             $about = [(string) $this->cache->internals()->local(), $names[0], \substr($names[1], 0, -1), \array_slice($names, 2)];
-            if (!\is_file("$this->state/cache")) {
-                $this->replace('cache', \json_encode($about, \JSON_THROW_ON_ERROR));
+            if ($this->mirror->about() === null) {
+                $this->begin($about);
+            }
+            if ($this->mirror->about() === null) {
+                throw Failure::because($this->directory, 'the directory for the web server cannot be prepared: ' . (Quiet::$reason ?: 'another process holds its lock'));
             }
             if ($this->mirror->about() !== $about) {
                 throw Failure::because($this->directory, 'another cache\'s pages lie there; give each cache a directory of its own, or delete this one');
@@ -420,5 +433,20 @@ final class Tree
             $notes === null || $this->mirror->note($notes);
         });
         $this->isPrepared = true;
+    }
+
+    /**
+     * Names the cache whose pages lie here. Where that file was damaged, pages of another one may.
+     *
+     * @param array{string, string, string, list<string>} $about
+     */
+    private function begin(array $about): void
+    {
+        $lock = $this->mirror->lock();
+        if ($lock !== null && $this->mirror->about() === null) {
+            $this->clear();
+            $this->replace('cache', StaticCopies::said($about));
+        }
+        $lock === null || \fclose($lock);
     }
 }

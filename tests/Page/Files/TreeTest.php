@@ -401,6 +401,73 @@ final class TreeTest extends FilesCase
         self::assertSame([], $this->files());
     }
 
+    /** @return iterable<string, array{\Closure(string): mixed, \Closure(Cache): bool, bool}> */
+    public static function damages(): iterable
+    {
+        $damages = [
+            'removed' => \unlink(...),
+            'emptied' => static fn(string $file): mixed => \file_put_contents($file, ''),
+            'cut' => static fn(string $file): mixed => \file_put_contents($file, \substr((string) \file_get_contents($file), 0, 20)),
+            'a directory' => static fn(string $file): bool => \unlink($file) && \mkdir($file),
+        ];
+        $purges = [
+            'tag' => static fn(Cache $cache): bool => (new PageCache($cache))->purgeTags('menu'),
+            'page' => static fn(Cache $cache): bool => (new PageCache($cache))->purge('http://shop.example/a'),
+            'flush' => static fn(Cache $cache): bool => $cache->flush(),
+        ];
+        foreach (['cache', 'index', 'index-bytes', 'applied'] as $name) {
+            foreach ($damages as $what => $damage) {
+                foreach ($purges as $how => $purge) {
+                    // What is in its way can be noted nowhere, and the caller is told.
+                    $isNoted = $how === 'flush' || "$name $what" !== 'applied a directory';
+                    yield "$name $what, $how" => [static fn(string $state): mixed => $damage("$state/$name"), $purge, $isNoted];
+                }
+            }
+        }
+        yield 'another cache\'s name' => [static fn(string $state): mixed => \file_put_contents("$state/cache", \strtr((string) \file_get_contents("$state/cache"), 'abcdef', 'bcdefa')), $purges['tag'], true];
+    }
+
+    /**
+     * What the damaged file told may have concerned any page: all go, and come back.
+     *
+     * @param \Closure(string): mixed $damage
+     * @param \Closure(Cache): bool   $purge
+     */
+    // Seen to fail: an exception out of flush() and of each request; old pages after a purge that had returned true.
+    #[DataProvider('damages')]
+    public function testAPurgeTakesThePagesOutWhateverIsDamagedBesideThem(\Closure $damage, \Closure $purge, bool $isNoted): void
+    {
+        $this->application = static fn(): ResponseInterface => new Response(200, self::HTML + ['Cache-Tags' => 'menu'], \str_repeat('page ', 100));
+        $this->get('/a');
+        self::assertNotSame([], $this->files());
+        $damage("$this->static/state");
+        $this->logged(function () use ($purge, $isNoted): void {
+            self::assertSame($isNoted, $purge($this->other()));
+            self::assertSame([], $this->files());
+            $this->cache = $this->other();
+            // Where it gets no file, PHP answers.
+            self::assertSame(200, $this->get('/a')->getStatusCode());
+        });
+        $this->logged(function () use ($purge, $isNoted): void {
+            $this->get('/b');
+            self::assertSame($isNoted, $purge($this->other()));
+        });
+        self::assertNotContains('http/shop.example:80@shop.example/a.html', $this->files());
+    }
+
+    public function testADamagedNameOfTheCacheIsWrittenAnew(): void
+    {
+        $this->get('/a');
+        \file_put_contents("$this->static/state/cache", 'x');
+        $this->cache = $this->other();
+        $this->get('/b');
+        self::assertSame(['http/shop.example:80@shop.example/b.html', 'http/shop.example:80@shop.example/b.html.gz'], $this->files());
+        $this->get('/a');
+        self::assertCount(4, $this->files());
+        (new PageCache($this->other()))->purge('http://shop.example/a');
+        self::assertCount(2, $this->files());
+    }
+
     /** @return iterable<string, array{array<string, mixed>}> */
     public static function wrong(): iterable
     {
