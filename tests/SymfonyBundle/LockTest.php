@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Lock\Locks;
 use Larder\SymfonyBundle\Lock\LarderStore;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
@@ -64,7 +65,7 @@ final class LockTest extends TestCase
             } catch (LockAcquiringException|LockExpiredException) {
                 // By the time it was stored.
             }
-            \usleep(2_000);
+            Wait::until(static fn(): bool => $factory->createLock('job')->acquire(), 'the end of a millisecond');
         }
         self::assertTrue($factory->createLock('job')->acquire());
     }

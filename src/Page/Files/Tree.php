@@ -370,8 +370,8 @@ final class Tree
         $new = "$this->state/new-" . \bin2hex(\random_bytes(8));
 
         $isDone = \file_put_contents($new, $content) === \strlen($content) && \rename($new, "$this->state/$name");
-        // On a full disk it lies there empty.
-        $isDone || \unlink($new);
+        // On a full disk it lies there empty, or does not, and that is not the reason to tell.
+        $isDone || !\is_file($new) || \unlink($new);
 
         return $isDone;
     }
