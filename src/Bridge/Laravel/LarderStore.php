@@ -342,8 +342,8 @@ class LarderStore extends TaggableStore implements LockProvider
                 }
                 $there += 0;
                 $sum = $there + $by;
-                // Beyond 64 bits the sum of two integers is a float.
-                $isNumber = \is_int($sum) || (\is_float($there) || \is_float($by)) && \is_finite($sum);
+                // A whole number does not become a float of more than 64 bits.
+                $isNumber = \is_int($sum) || (\is_float($there) ? \is_finite($sum) : \is_float($by) && \abs($sum) < \PHP_INT_MAX);
 
                 return $isNumber ? $sum : null;
             });

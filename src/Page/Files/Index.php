@@ -37,23 +37,26 @@ final class Index
         }
         $written = $handle !== false && \fseek($handle, 0, \SEEK_END) === 0 && \fwrite($handle, $line) === \strlen($line) && \fclose($handle);
 
-        return $written && $this->note($this->bytes() + $size + \strlen($line));
+        return $written && $this->note($this->bytes() + $size + \strlen($line), $this->length() + \strlen($line));
     }
 
     /** Whether lines are missing, since somebody has removed or cut the file: then pages may have files and no line. */
     public function isCut(): bool
     {
         \clearstatcache();
-        $noted = \is_file("$this->file-bytes") ? \explode(' ', (string) \file_get_contents("$this->file-bytes")) : [];
 
-        return !isset($noted[1]) || !\is_file($this->file) || \filesize($this->file) < (int) $noted[1];
+        return $this->length() === 0 || !\is_file($this->file) || \filesize($this->file) < $this->length();
     }
 
-    private function note(int $bytes): bool
+    /** The bytes of all lines that were written. The file itself may be cut at any moment, and is not asked. */
+    private function length(): int
     {
-        \clearstatcache();
+        return \is_file("$this->file-bytes") ? (int) (\explode(' ', (string) \file_get_contents("$this->file-bytes"))[1] ?? 0) : 0;
+    }
 
-        return \file_put_contents("$this->file-bytes", "$bytes " . (int) \filesize($this->file)) !== false;
+    private function note(int $bytes, int $length): bool
+    {
+        return \file_put_contents("$this->file-bytes", "$bytes $length") !== false;
     }
 
     public function bytes(): int
@@ -113,8 +116,9 @@ final class Index
             $gone[] = (string) $path;
         }
         $new = "$this->file-new";
-        if (\file_put_contents($new, \implode('', \array_map(static fn(string $line): string => "$line\n", $lines))) !== false && \rename($new, $this->file)) {
-            $this->note($bytes);
+        $length = \file_put_contents($new, \implode('', \array_map(static fn(string $line): string => "$line\n", $lines)));
+        if ($length !== false && \rename($new, $this->file)) {
+            $this->note($bytes, $length);
         }
 
         return $gone;

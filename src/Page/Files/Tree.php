@@ -190,7 +190,7 @@ final class Tree
         $relevant = $this->relevant([...$changed, ...$names]);
         $about = $this->mirror->about();
         // What a damaged file does not tell may concern any page.
-        $isLost = $about === null || ($news !== null && $news['names'] === null) || ($relevant !== [] && $this->index->isCut() && $this->mirror->folders() !== []);
+        $isLost = $about === null || ($news !== null && $news['names'] === null) || ($this->index->isCut() && $this->mirror->folders() !== []);
         $paths = $isLost || $relevant === [] ? [] : $this->index->find($relevant);
         if ($isLost || \count($paths) > self::MANY || \array_intersect($about[3], $relevant) !== []) {
             $this->clear();

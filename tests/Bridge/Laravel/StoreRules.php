@@ -107,6 +107,9 @@ abstract class StoreRules extends LaravelCase
             self::assertSame(12.25, $cache->decrement('n', '0.25'));
             $cache->forever('whole', 10);
             self::assertSame(12, $cache->increment('whole', 2.0));
+            self::assertFalse($cache->increment('whole', '99999999999999999999'));
+            self::assertFalse($cache->decrement('whole', 1e30));
+            self::assertSame(12, $cache->get('whole'));
             $cache->forever('text', 'seven');
             self::assertFalse($cache->increment('text', 0.5));
         }
