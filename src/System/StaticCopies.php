@@ -10,6 +10,7 @@ namespace Larder\System;
  *     directory/1700000/…     copies, in folders named by digits
  *     directory/state/        for nobody but the owner
  *         cache               see about()
+ *         cache-sum           the sum of what is in it
  *         lock                held by who puts copies into folders or takes them out
  *         trash-…             whole folders, taken out of sight
  *
@@ -86,24 +87,16 @@ final class StaticCopies
     public function about(): ?array
     {
         if ($this->about === null && \is_file("$this->state/cache")) {
-            [$sum, $text] = \explode(' ', (string) \file_get_contents("$this->state/cache"), 2) + ['', ''];
-            /** @var array{string, string, string, list<string>} $about */
-            $about = $sum === self::sum($text) ? \json_decode($text, true) : null;
+            $text = (string) \file_get_contents("$this->state/cache");
+            /** @var ?array{string, string, string, list<string>} $about */
+            $about = \is_file("$this->state/cache-sum") && \file_get_contents("$this->state/cache-sum") === self::sum($text) ? \json_decode($text, true) : null;
             $this->about = $about;
         }
 
         return $this->about;
     }
 
-    /** @param array{string, string, string, list<string>} $about */
-    public static function said(array $about): string
-    {
-        $text = \json_encode($about, \JSON_THROW_ON_ERROR);
-
-        return self::sum($text) . " $text";
-    }
-
-    private static function sum(string $text): string
+    public static function sum(string $text): string
     {
         return \hash('xxh128', $text);
     }

@@ -445,7 +445,8 @@ final class Tree
         $lock = $this->mirror->lock();
         if ($lock !== null && $this->mirror->about() === null) {
             $this->clear();
-            $this->replace('cache', StaticCopies::said($about));
+            $text = \json_encode($about, \JSON_THROW_ON_ERROR);
+            $this->replace('cache-sum', StaticCopies::sum($text)) && $this->replace('cache', $text);
         }
         $lock === null || \fclose($lock);
     }

@@ -416,7 +416,7 @@ final class TreeTest extends FilesCase
             'page' => static fn(Cache $cache): bool => (new PageCache($cache))->purge('http://shop.example/a'),
             'flush' => static fn(Cache $cache): bool => $cache->flush(),
         ];
-        foreach (['cache', 'index', 'index-bytes', 'applied'] as $name) {
+        foreach (['cache', 'cache-sum', 'index', 'index-bytes', 'applied'] as $name) {
             foreach ($damages as $what => $damage) {
                 foreach ($purges as $how => $purge) {
                     // What is in its way can be noted nowhere, and the caller is told.
