@@ -113,13 +113,16 @@ final class KillTest extends FilesCase
     /** @return bool whether the process was killed before it was done */
     private function kill(string $work, string $change, int $call): bool
     {
+        // Each has a trace of its own: after a process that strace could not start, the former one's would be looked at.
+        $trace = $this->directory->file("trace-$work-$change-$call");
         $process = new Process([
-            'strace', '-f', '-o', $this->directory->file('trace'), '-e', "trace=$change", '-e', "inject=$change:signal=KILL:when=$call",
+            'strace', '-f', '-o', $trace, '-e', "trace=$change", '-e', "inject=$change:signal=KILL:when=$call",
             \PHP_BINARY, __DIR__ . '/child.php', $work, 'sqlite://' . $this->directory->file('store'), $this->static,
         ]);
-        $isDone = \str_contains($process->output(), 'done');
-        $process->wait();
-        $isDone || self::assertStringContainsString('killed by SIGKILL', (string) \file_get_contents($this->directory->file('trace')));
+        $output = $process->output();
+        $status = $process->wait();
+        $isDone = \str_contains($output, 'done');
+        $isDone || self::assertStringContainsString('killed by SIGKILL', (string) \file_get_contents($trace), "before $change number $call; exit status $status; printed: $output{$process->errors()}");
 
         return !$isDone;
     }
