@@ -85,7 +85,7 @@ $ways = [
     'ArrayObject' => static function (array $v) { $o = new ArrayObject($v); $o['a']['x'] = 1; $o[] = 2; unset($o['b']); $o->ksort(); foreach ($o as $k => &$x) {} $i = new ArrayIterator($v); $i['c'] = 1; $i->asort(); $r = new RecursiveArrayIterator($v); foreach (new RecursiveIteratorIterator($r) as $x) { $x = 1; } },
     'spread and merge' => static function (array $v) { $x = [...$v, ...$v['b']]; $x[] = 1; $y = $v + ['q' => 1]; $y['b'][] = 1; $z = array_merge($v, $v); $z['a']['x'] = 1; $w = array_replace_recursive($v, ['a' => ['z' => [1]]]); $u = array_merge_recursive($v, $v); $v += ['new' => 1]; },
     'serializers' => static function (array $v) { same('serialize', $v, unserialize(serialize($v))); same('json', json_encode($v), json_encode(json_decode(json_encode($v), true))); same('var_export', $v, eval('return ' . var_export($v, true) . ';')); if (function_exists('igbinary_serialize')) { same('igbinary', $v, igbinary_unserialize(igbinary_serialize($v))); } ob_start(); var_dump($v); debug_zval_refcount($v); print_r($v); ob_end_clean(); http_build_query($v); },
-    'string functions on what it holds' => static function (array $v) { $s = $v['c']; $s[0] = 'X'; $s .= 'y'; $s++; parse_str('a[b]=1', $v); },
+    'string functions on what it holds' => static function (array $v) { $s = $v['c']; $s[0] = 'X'; $s .= 'y'; @$s++; parse_str('a[b]=1', $v); },
     'extract' => static function (array $v) { extract($v, EXTR_REFS | EXTR_PREFIX_ALL, 'p'); $p_a['x'] = 1; $p_7 = 2; },
     'preg with shared arrays' => static function (array $v) { preg_match('/(t)(e)/', $v['c'], $v); preg_replace_callback_array(['/e/' => static fn () => 'E'], 'text', -1, $v['b']); },
     'swap' => static function (array $v) { [$v['a'], $v['b']] = [$v['b'], $v['a']]; },
