@@ -61,18 +61,20 @@ final class ProcessesTest extends TestCase
                 Larder\Cache::refreshAll();
                 $key = 'z' . mt_rand(0, 9);
                 if (!Illuminate\Support\Facades\RateLimiter::tooManyAttempts($key, 4)) {
+                    $before = microtime(true);
                     $count = Illuminate\Support\Facades\RateLimiter::hit($key, 2);
-                    $hits[] = [$key, $count, microtime(true)];
+                    $hits[] = [$key, $count, $before, microtime(true)];
                 }
             }
             echo json_encode($hits);
             PHP);
         $last = [];
         $hits = \array_merge(...\array_map(static fn(string $text): array => (array) \json_decode($text, true), $said));
-        \usort($hits, static fn(array $one, array $other): int => $one[2] <=> $other[2]);
-        foreach ($hits as [$key, $count, $at]) {
-            self::assertGreaterThan(0.5, $at - ($last["$key $count"] ?? 0.0), "hit $count of $key was counted twice in a window");
-            $last["$key $count"] = $at;
+        \usort($hits, static fn(array $one, array $other): int => $one[3] <=> $other[3]);
+        foreach ($hits as [$key, $count, $before, $after]) {
+            // On a busy machine a process may wait before and after its hit: it was at some moment in between.
+            self::assertGreaterThan(0.5, $after - ($last["$key $count"] ?? 0.0), "hit $count of $key was counted twice in a window");
+            $last["$key $count"] = $before;
         }
         self::assertGreaterThan(10 * 3 * 4, \count($hits));
     }
