@@ -6,7 +6,7 @@ if test "$PHP_LARDER" != "no"; then
     AC_DEFINE([LARDER_DEBUG], [1], [Check every invariant after every operation])
     LARDER_POINTS=-DSEG_POINTS
   fi
-  PHP_NEW_EXTENSION([larder], [larder.c larder_segment.c hit_path.c persist.c readout.c limits.c segment/mapping.c segment/group.c segment/locks.c segment/slabs.c segment/index.c segment/pins.c segment/recovery.c segment/points.c], [$ext_shared], [], [-std=c11 -D_GNU_SOURCE -fvisibility=hidden $LARDER_POINTS])
+  PHP_NEW_EXTENSION([larder], [larder.c larder_segment.c hit_path.c persist.c readout.c limits.c segment/mapping.c segment/group.c segment/locks.c segment/slabs.c segment/index.c segment/pins.c segment/recovery.c segment/points.c], [$ext_shared], [], [-std=gnu11 -D_GNU_SOURCE -fvisibility=hidden $LARDER_POINTS])
   PHP_ADD_BUILD_DIR([$ext_builddir/segment])
   PHP_ADD_LIBRARY([pthread], [], [LARDER_SHARED_LIBADD])
   PHP_SUBST([LARDER_SHARED_LIBADD])

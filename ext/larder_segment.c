@@ -36,7 +36,7 @@ typedef struct {
 
 static inline seg *segment_of(zval *object)
 {
-	return ((segment_object *) ((char *) Z_OBJ_P(object) - XtOffsetOf(segment_object, std)))->segment;
+	return ((segment_object *) ((char *) Z_OBJ_P(object) - offsetof(segment_object, std)))->segment;
 }
 
 static zend_object *create_object(zend_class_entry *class)
@@ -330,7 +330,7 @@ static outcome fetch(seg *segment, const char *key, uint32_t length, zval *to)
 
 bool larder_fetch(zend_object *object, const char *key, uint32_t length, zval *to)
 {
-	return fetch(((segment_object *) ((char *) object - XtOffsetOf(segment_object, std)))->segment, key, length, to) != THROWN;
+	return fetch(((segment_object *) ((char *) object - offsetof(segment_object, std)))->segment, key, length, to) != THROWN;
 }
 
 ZEND_METHOD(Larder_Segment, get)
@@ -794,7 +794,7 @@ ZEND_METHOD(Larder_Segment, open)
 		LARDER_G(opened) = one;
 	}
 	object_init_ex(return_value, segment_class);
-	((segment_object *) ((char *) Z_OBJ_P(return_value) - XtOffsetOf(segment_object, std)))->segment = one->segment;
+	((segment_object *) ((char *) Z_OBJ_P(return_value) - offsetof(segment_object, std)))->segment = one->segment;
 }
 
 void larder_register_class(void)
@@ -804,7 +804,7 @@ void larder_register_class(void)
 	segment_class->create_object = create_object;
 	larder_exception_class = register_class_Larder_SegmentException(spl_ce_RuntimeException);
 	memcpy(&handlers, &std_object_handlers, sizeof handlers);
-	handlers.offset = XtOffsetOf(segment_object, std);
+	handlers.offset = offsetof(segment_object, std);
 	handlers.clone_obj = NULL;
 	/* For good: a program in which PHP lives may start it more than once. */
 	static bool registered;

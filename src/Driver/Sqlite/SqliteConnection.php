@@ -28,13 +28,14 @@ class SqliteConnection
     /**
      * What a kept connection is left in, noted where PDO keeps it with the connection, in the mode of fetching by default (all
      * here name the mode that they need). PDO's own default means that nobody has set the connection up yet. Above it stands
-     * the inode of the connection's write-ahead log, as far as there is room.
+     * the inode of the connection's write-ahead log, as far as there is room: PHP 8.5 keeps 16 bits of this mode, and two
+     * logs that follow each other differ in the lowest ones.
      */
     private const READY = \PDO::FETCH_NUM;
     private const CHANGED = \PDO::FETCH_ASSOC;
     private const STATE = 0xf;
     private const BITS = 4;
-    private const LOG = 0x3ffffff0;
+    private const LOG = \PHP_VERSION_ID < 80500 ? 0x3ffffff0 : 0xfff0;
 
     /**
      * PDO::SQLITE_ATTR_OPEN_FLAGS, whose name PHP 8.5 moves, with SQLITE_OPEN_READWRITE (never create an empty file) and

@@ -97,6 +97,8 @@ final class Dump
                 }
                 Clock::pause(20_000);
             }
+            // Newer servers say so before the first line.
+            $line = $line === 'OK' ? $connection->line() : $line;
             while ($line !== 'END') {
                 if (!\str_starts_with($line, 'key=')) {
                     throw $connection->failure('answered "' . \substr($line, 0, 80) . '" to ' . $command);
