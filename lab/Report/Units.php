@@ -81,7 +81,8 @@ final readonly class Units
             default => 5,
         };
 
-        return \number_format($value, $decimals);
+        // By sprintf(): number_format() rounds what lies near a half otherwise from PHP 8.4 on.
+        return \number_format((float) \sprintf("%.{$decimals}F", $value), $decimals);
     }
 
     public static function whole(int $value): string

@@ -340,7 +340,8 @@ final class DoctorTest extends TestCase
 
         self::assertMatchesRegularExpression('/^apcu: not loaded.*apt install php-apcu.*pecl install apcu/m', $output);
         self::assertMatchesRegularExpression('/^pdo_sqlite: not loaded.*apt install php-sqlite3/m', $output);
-        self::assertMatchesRegularExpression('/^opcache: not loaded.*apt install php-opcache/m', $output);
+        // From 8.5 on it is a part of PHP.
+        self::assertMatchesRegularExpression(\PHP_VERSION_ID < 80500 ? '/^opcache: not loaded.*apt install php-opcache/m' : '/^opcache: (?!not loaded)/m', $output);
     }
 
     public function testMounts(): void

@@ -373,7 +373,7 @@ final class WorkTest extends TestCase
         $queue = $this->queue('?attempts=1');
         $queue->pushMany(['a', 'a', 'throw']);
         $command = \implode(' ', \array_map(\escapeshellarg(...), [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:work', 'mail', '--handler=' . __DIR__ . '/handler.php', '--stop-when-empty']));
-        $terminal = new Process(['script', '-qec', $command, '/dev/null'], $this->environment());
+        $terminal = new Process(['script', '-qec', $command, '/dev/null'], $this->environment() + ['TERM' => 'xterm']);
         $output = $terminal->output();
 
         self::assertSame(0, $terminal->wait(), $terminal->errors());

@@ -63,9 +63,10 @@ final class RedisReentrancyTest extends RedisFixture
             self::put($store, 'from the handler', "$key");
         };
         // Within a call, and not within itself.
-        $armed = false;
+        $armed = $hasCome = false;
         \pcntl_async_signals(true);
-        \pcntl_signal(\SIGUSR1, static function () use ($handler, $store, $other, $use, &$armed): void {
+        \pcntl_signal(\SIGUSR1, static function () use ($handler, $store, $other, $use, &$armed, &$hasCome): void {
+            $hasCome = true;
             if (!$armed) {
                 return;
             }
@@ -80,6 +81,10 @@ final class RedisReentrancyTest extends RedisFixture
                     return;
                 }
             }
+        });
+        // The child may begin later than all of the calls take.
+        $this->await(static function () use (&$hasCome): bool {
+            return $hasCome;
         });
         for ($i = 0; $i < self::MANY; $i++) {
             $key = $i % 10;
