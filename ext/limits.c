@@ -138,7 +138,9 @@ static void read_policy(void)
 /* Before a file is opened; then they hold for all that this process has open. */
 void larder_read_limits(void)
 {
-	const char *total = INI_STR("larder.segment_total");
+	static const char name[] = "larder.segment_total";
+	/* PHP 8.6 has no INI_STR() any more. */
+	const char *total = zend_ini_string(name, sizeof(name) - 1, 0);
 
 	seg_most = (seg_limits) {UINT64_MAX, UINT64_MAX};
 	if (total && *total) {
