@@ -31,7 +31,7 @@ abstract class Remembering extends TestCase
     /** With a time-out for a machine on which a hundred processes share what processors there are. */
     private function open(): Cache
     {
-        return Cache::open($this->options() + ['timeout' => 30.0]);
+        return Cache::open($this->options() + ['timeout' => 30.0, 'lease' => 300]);
     }
 
     #[Before]
@@ -90,7 +90,7 @@ abstract class Remembering extends TestCase
         foreach ($waiting as [$child]) {
             \pcntl_waitpid($child, $status);
         }
-        self::assertLessThan(25.0, \microtime(true) - $killed, 'the lease of 30 s is not waited for');
+        self::assertLessThan(200.0, \microtime(true) - $killed, 'the lease of 300 s is not waited for');
         self::assertCount(2, $this->noted());
     }
 
@@ -104,7 +104,7 @@ abstract class Remembering extends TestCase
         $cache = $this->open();
         $value = $cache->remember('k', fn(): array => $this->compute(0.0));
         self::assertIsArray($value);
-        self::assertLessThan(25.0, \microtime(true) - $value['ended']);
+        self::assertLessThan(200.0, \microtime(true) - $value['ended']);
         self::assertCount(1, $this->noted());
     }
 
@@ -146,7 +146,7 @@ abstract class Remembering extends TestCase
         }
         $start = \microtime(true);
         self::assertSame('v', $this->open()->remember('k', static fn(): string => 'v'));
-        self::assertLessThan(25.0, \microtime(true) - $start);
+        self::assertLessThan(200.0, \microtime(true) - $start);
     }
 
     public function testWhatIsNotToBeStoredIsComputedByEachInTurn(): void
@@ -165,7 +165,7 @@ abstract class Remembering extends TestCase
         });
         self::assertSame(\array_fill(0, 10, 1), $most, 'Two computed at a time.');
         self::assertCount(10, $this->noted());
-        self::assertLessThan(25.0, \microtime(true) - $start, 'A lease was left, and waited for.');
+        self::assertLessThan(200.0, \microtime(true) - $start, 'A lease was left, and waited for.');
         self::assertNull($this->open()->get('k'));
         self::assertSame('v', $this->open()->remember('k', static fn(): string => 'v'));
     }
@@ -193,7 +193,7 @@ abstract class Remembering extends TestCase
         $start = \microtime(true);
         $value = $outer->remember('k', static fn(): string => 'outer ' . $inner->remember('k', static fn(): string => 'inner'));
         self::assertSame('outer inner', $value);
-        self::assertLessThan(25.0, \microtime(true) - $start, 'It waited for itself.');
+        self::assertLessThan(200.0, \microtime(true) - $start, 'It waited for itself.');
         // What is not being computed here has its lease as ever.
         self::assertSame('v', $inner->remember('other', static fn(): string => 'v'));
         self::assertSame('v', $this->open()->remember('other', static fn(): string => 'w'));
@@ -214,7 +214,7 @@ abstract class Remembering extends TestCase
                 return $mine . ' with ' . $second->remember($other, static fn(): string => $other . ' by ' . $mine);
             });
         });
-        self::assertLessThan(25.0, \microtime(true) - $start);
+        self::assertLessThan(200.0, \microtime(true) - $start);
         self::assertCount(2, $values);
     }
 
@@ -232,7 +232,7 @@ abstract class Remembering extends TestCase
                 return $mine . ' with ' . $cache->remember($other, static fn(): string => $other . ' by ' . $mine);
             });
         });
-        self::assertLessThan(25.0, \microtime(true) - $start);
+        self::assertLessThan(200.0, \microtime(true) - $start);
         self::assertCount(2, $values);
     }
 
