@@ -53,4 +53,18 @@ final class Checkout
 
         return self::$copy->path;
     }
+
+    /** A directory of settings (PHP_INI_SCAN_DIR) that load a copy of the checkout's extension, which any user can read. */
+    public static function extension(): string
+    {
+        $settings = self::copy() . '/settings';
+        if (!\is_dir($settings)) {
+            \mkdir($settings);
+            \copy(self::ROOT . '/ext/modules/larder.so', "$settings/larder.so");
+            \file_put_contents("$settings/larder.ini", "extension=\"$settings/larder.so\"\n");
+            Command::run(['chmod', '-R', 'a+rX', $settings]);
+        }
+
+        return $settings;
+    }
 }

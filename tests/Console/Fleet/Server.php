@@ -78,7 +78,12 @@ final class Server
         // Symfony's classes cannot all be loaded beforehand, so the other user gets a process that begins as he.
         $autoload = $uid === null ? \dirname(__DIR__, 3) . '/vendor/autoload.php' : Checkout::copy() . '/vendor/autoload.php';
 
-        return [...($uid === null ? [] : ['setpriv', '--reuid', (string) $uid, '--regid', (string) $uid, '--clear-groups', '--']), \PHP_BINARY, ...$settings, '-r', 'require ' . \var_export($autoload, true) . ";$code"];
+        // So has ext/with told all PHPs to load the checkout's extension, which may be closed to that user.
+        $directories = (string) \getenv('PHP_INI_SCAN_DIR');
+        $ours = \dirname(__DIR__, 3) . '/build/with-ext';
+        $environment = $uid !== null && \str_contains($directories, $ours) ? ['PHP_INI_SCAN_DIR=' . \str_replace($ours, Checkout::extension(), $directories)] : [];
+
+        return [...($uid === null ? [] : ['env', ...$environment, 'setpriv', '--reuid', (string) $uid, '--regid', (string) $uid, '--clear-groups', '--']), \PHP_BINARY, ...$settings, '-r', 'require ' . \var_export($autoload, true) . ";$code"];
     }
 
     /**

@@ -14,6 +14,7 @@ use Larder\Tests\Contract\SideBySide;
 use Larder\Tests\Contract\StoreContract;
 use Larder\Tests\Contract\StoreEpochs;
 use Larder\Tests\Contract\StoreOwnChanges;
+use Larder\Tests\Support\Checkout;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -352,9 +353,14 @@ final class FileStoreTest extends StoreContract
         $store = $this->store();
         self::put($store, 'k', 'v');
         self::attempt($store, new Change('l', 'lease', self::A, logged: false));
-        $readOnly = function () use ($store): array {
+        $source = \dirname(Checkout::autoload(), 2) . '/src/';
+        $readOnly = function () use ($store, $source): array {
             if (\posix_getuid() === 0) {
                 // Nothing is read-only for root.
+                \spl_autoload_register(static function (string $class) use ($source): void {
+                    $file = $source . \strtr(\substr($class, \strlen('Larder\\')), '\\', '/') . '.php';
+                    \is_file($file) && require $file;
+                }, prepend: true);
                 \exec("chown -R 65534 '$this->parent'");
                 \posix_setuid(65534);
             }
