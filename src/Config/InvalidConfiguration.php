@@ -277,7 +277,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
 
     private static function shown(mixed $given): string
     {
-        return \is_scalar($given) ? '"' . self::printable(\is_bool($given) ? ($given ? 'true' : 'false') : (\is_float($given) ? \sprintf('%.14G', $given) : (string) $given)) . '"' : 'of type ' . \get_debug_type($given);
+        return \is_scalar($given) ? '"' . self::printable(\is_string($given) ? $given : \var_export($given, true)) . '"' : 'of type ' . \get_debug_type($given);
     }
 
     private static function example(string $scheme): string

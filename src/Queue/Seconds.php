@@ -22,7 +22,7 @@ final class Seconds
     {
         // NaN fails both comparisons.
         if (!($seconds >= $least && $seconds <= self::MOST)) {
-            throw new \InvalidArgumentException(\sprintf('The %s of %.14G seconds is not between %.14G seconds and ten years.', $what, $seconds, $least));
+            throw new \InvalidArgumentException("The $what of " . \var_export($seconds, true) . " seconds is not between $least seconds and ten years.");
         }
 
         return (int) \ceil($seconds * 1000);

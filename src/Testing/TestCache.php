@@ -67,7 +67,7 @@ final class TestCache
         $seconds = $time instanceof \DateInterval ? Interval::seconds($time, true) : $time;
         // NaN fails both comparisons.
         if (!($seconds >= 0 && $seconds <= Interval::MOST)) {
-            throw new \InvalidArgumentException(\sprintf('The time of %.14G seconds cannot pass: it is not between 0 and ten thousand years. A test\'s time never goes back; make another TestCache to begin anew.', $seconds));
+            throw new \InvalidArgumentException('The time of ' . \var_export($seconds, true) . ' seconds cannot pass: it is not between 0 and ten thousand years. A test\'s time never goes back; make another TestCache to begin anew.');
         }
         $this->clock->now += (int) \ceil(\round($seconds * 1000, 3));
         foreach ($this->requests as $request) {

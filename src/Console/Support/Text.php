@@ -103,7 +103,7 @@ final class Text
         }
         $type = \get_debug_type($value);
         if (\is_scalar($value) || $value === null) {
-            return ['type' => $type, 'value' => \is_float($value) && !\is_finite($value) ? \sprintf('%G', $value) : $value];
+            return ['type' => $type, 'value' => \is_float($value) && !\is_finite($value) ? \var_export($value, true) : $value];
         }
         if (\is_array($value) && self::isPlain($value) && \json_encode($value, depth: self::DEPTH) !== false) {
             return ['type' => $type, 'value' => $value];

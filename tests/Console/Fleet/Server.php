@@ -78,7 +78,7 @@ final class Server
         // Symfony's classes cannot all be loaded beforehand, so the other user gets a process that begins as he.
         $autoload = $uid === null ? \dirname(__DIR__, 3) . '/vendor/autoload.php' : Checkout::copy() . '/vendor/autoload.php';
 
-        // So has ext/with told all PHPs to load the checkout's extension, which may be closed to that user.
+        // ext/with has told all PHPs to load the checkout's extension, and that user may not be able to read it.
         $directories = (string) \getenv('PHP_INI_SCAN_DIR');
         $ours = \dirname(__DIR__, 3) . '/build/with-ext';
         $environment = $uid !== null && \str_contains($directories, $ours) ? ['PHP_INI_SCAN_DIR=' . \str_replace($ours, Checkout::extension(), $directories)] : [];
