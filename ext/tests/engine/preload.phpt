@@ -19,7 +19,7 @@ file_put_contents($script, '<?php
     file_put_contents(' . var_export(directory() . '/said', true) . ', $text);
     final class Preloaded { public static function hello() { return "hello"; } }
 ');
-$opcache = extension_loaded('Zend OPcache') ? ['opcache.enable=1', 'opcache.enable_cli=1'] : ['zend_extension=opcache', 'opcache.enable_cli=1'];
+$opcache = [...(extension_loaded('Zend OPcache') ? [] : ['zend_extension=opcache']), 'opcache.enable_cli=1'];
 segment();
 $result = child('echo Preloaded::hello(); $segment->set("k", ["v"]); echo $segment->get("k")[0];', [], [...$opcache, "opcache.preload=$script", 'opcache.preload_user=' . (get_current_user())]);
 same('the script', ['output' => 'hellov', 'code' => 0, 'signal' => 0], $result);

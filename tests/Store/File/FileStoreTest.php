@@ -356,7 +356,7 @@ final class FileStoreTest extends StoreContract
         $source = \dirname(Checkout::autoload(), 2) . '/src/';
         $readOnly = function () use ($store, $source): array {
             if (\posix_getuid() === 0) {
-                // Nothing is read-only for root.
+                // Nothing is read-only for root. The user that it becomes may not be able to read the checkout.
                 \spl_autoload_register(static function (string $class) use ($source): void {
                     $file = $source . \strtr(\substr($class, \strlen('Larder\\')), '\\', '/') . '.php';
                     \is_file($file) && require $file;
