@@ -6,6 +6,7 @@ namespace Larder\Tests\Request;
 
 use Larder\Cache;
 use Larder\Computation;
+use Larder\Events\Listener;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\After;
@@ -31,7 +32,7 @@ abstract class Remembering extends TestCase
     /** With a time-out for a machine on which a hundred processes share what processors there are. */
     private function open(): Cache
     {
-        return Cache::open($this->options() + ['timeout' => 30.0, 'lease' => 300]);
+        return Cache::open($this->options() + ['timeout' => 30.0, 'lease' => 300, 'events' => $this->listener()]);
     }
 
     #[Before]
@@ -68,7 +69,7 @@ abstract class Remembering extends TestCase
 
             return $cache->remember('cold', fn(): array => $this->compute($seconds));
         });
-        self::assertCount(1, $this->noted());
+        self::assertCount(1, $this->noted(), $this->told());
         self::assertCount($count, $values);
         foreach ($values as $value) {
             self::assertSame($values[0], $value);
@@ -357,10 +358,38 @@ abstract class Remembering extends TestCase
     /** @return array{ended: float} */
     private function compute(float $seconds): array
     {
-        \file_put_contents($this->notes->path . '/notes', "computed\n", \FILE_APPEND);
+        \file_put_contents($this->notes->path . '/notes', \sprintf("computed by %d from %.3f\n", \getmypid(), \microtime(true)), \FILE_APPEND);
         \usleep((int) ($seconds * 1e6));
 
         return ['ended' => \microtime(true)];
+    }
+
+    /** Notes why a second computation began: for the message of a test that fails. */
+    private function listener(): Listener
+    {
+        return new class ($this->notes->path . '/told') extends Listener {
+            public function __construct(private readonly string $file) {}
+
+            public function onConflict(string $key, string $group, string $verdict): void
+            {
+                $this->note("$verdict $key");
+            }
+
+            public function onOutage(string $store, string $message): void
+            {
+                $this->note($message);
+            }
+
+            private function note(string $text): void
+            {
+                \file_put_contents($this->file, \sprintf("%d at %.3f: %s\n", \getmypid(), \microtime(true), $text), \FILE_APPEND);
+            }
+        };
+    }
+
+    private function told(): string
+    {
+        return \implode('', $this->noted()) . (\is_file($this->notes->path . '/told') ? \file_get_contents($this->notes->path . '/told') : 'Told nothing.');
     }
 
     /** @return list<string> one for each computation that began */
