@@ -72,7 +72,7 @@ final class Classes
             throw Undecodable::because("the option \"classes\" does not allow the class $wrong.");
         }
         if ($this->fingerprints && self::needOne($names) && $print !== $this->fingerprint($names)) {
-            throw Undecodable::because($print === null ? 'it was stored without a fingerprint of its classes.' : 'a class in it is declared otherwise than when it was stored.');
+            throw Undecodable::outdated($print === null ? 'it was stored without a fingerprint of its classes.' : 'a class in it is declared otherwise than when it was stored.');
         }
 
         // PHP looks too, should it ever read these bytes otherwise than in() does.

@@ -258,7 +258,7 @@ final class Codec
         if (!$classes->restricts() && $type === self::MSGPACK) {
             return self::msgunpack($body);
         }
-        throw Undecodable::because('only what php has serialized tells its classes; it was serialized by another.');
+        throw Undecodable::outdated('only what php has serialized tells its classes; it was serialized by another.');
     }
 
     /**

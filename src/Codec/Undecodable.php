@@ -7,8 +7,19 @@ namespace Larder\Codec;
 /** Bytes that cannot be decoded: damaged, or made with an extension or class that this process lacks. Counts as a miss. */
 final class Undecodable extends \RuntimeException
 {
+    /** A deployment has changed the value's classes, or the options that judge them: no fault. */
+    public bool $isOutdated = false;
+
     public static function because(string $why, ?\Throwable $cause = null): self
     {
         return new self('A cached value could not be decoded: ' . $why, 0, $cause);
+    }
+
+    public static function outdated(string $why): self
+    {
+        $undecodable = self::because($why);
+        $undecodable->isOutdated = true;
+
+        return $undecodable;
     }
 }

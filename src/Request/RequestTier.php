@@ -53,7 +53,7 @@ final class RequestTier extends Window
     public function put(string $key, Entry $entry, mixed &$found = null): mixed
     {
         $before = \memory_get_usage();
-        $value = $this->value($entry, $found);
+        $value = $this->value($key, $entry, $found);
         if (!$found) {
             return null;
         }
@@ -126,8 +126,9 @@ final class RequestTier extends Window
             $before = \memory_get_usage();
             try {
                 $value = $this->codec->decode($body, $at);
-            } catch (Undecodable) {
+            } catch (Undecodable $undecodable) {
                 $found = false;
+                $this->report($key, $undecodable);
 
                 return null;
             }
@@ -187,7 +188,7 @@ final class RequestTier extends Window
             return null;
         }
         $before = \memory_get_usage();
-        $value = $this->value($entry, $found);
+        $value = $this->value($key, $entry, $found);
         if (!$found) {
             $this->bytes -= \strlen($entry->payload);
             unset($this->entries[$key]);
@@ -309,16 +310,23 @@ final class RequestTier extends Window
         }
     }
 
-    private function value(Entry $entry, mixed &$found): mixed
+    private function value(string $key, Entry $entry, mixed &$found): mixed
     {
         $found = true;
         try {
             return $entry->isHeld ? $entry->value : $this->codec->decode($entry->payload);
-        } catch (Undecodable) {
+        } catch (Undecodable $undecodable) {
             $found = false;
+            $this->report($key, $undecodable);
 
             return null;
         }
+    }
+
+    /** An application that misses a key each time must be able to learn why. */
+    private function report(string $key, Undecodable $undecodable): void
+    {
+        $undecodable->isOutdated || $this->truth->guard->report(\sprintf('The key "%s" is a miss. %s', \strlen($key) > 100 ? \substr($key, 0, 100) . '…' : $key, $undecodable->getMessage()));
     }
 
     private function ending(string $key, Entry $entry): void

@@ -73,6 +73,12 @@ final class OutageGuard
         private readonly ?string $trees = null,
     ) {}
 
+    /** Logs a line about what a read has given, at most one a minute from each process. */
+    public function report(string $message): void
+    {
+        $this->failureLog?->report($this->name . ' gives', $message);
+    }
+
     /**
      * Makes a call.
      *
