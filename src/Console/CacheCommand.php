@@ -17,6 +17,9 @@ use Symfony\Component\Console\Output\OutputInterface;
 /** Shared by all commands that open the cache: chooses the cache and the user, and turns failures into exit statuses. */
 abstract class CacheCommand extends Command
 {
+    /** Whether it makes the cache where there is none. */
+    protected const MAKES = false;
+
     protected function configure(): void
     {
         $this
@@ -38,6 +41,12 @@ abstract class CacheCommand extends Command
         $place = Place::choose(self::text($input, 'dsn'));
         $group = self::text($input, 'group');
         $place->become();
+        // A mistyped directory would be an empty cache, and flushed with success. As root, it would keep the web's processes out, too.
+        if (!static::MAKES && $place->directory !== null && !\is_dir($place->directory)) {
+            $errors->writeln('<error>' . Text::shown("There is no cache in $place->directory: what is stored first makes it. Look at the DSN, and at the user.") . '</error>', OutputInterface::VERBOSITY_QUIET);
+
+            return Application::NOT_DONE;
+        }
         if ($errors !== $output) {
             $errors->writeln('<comment>larder: ' . Text::shown($place->describe() . ($group === null ? '' : ', group ' . $group)) . '</comment>');
         }

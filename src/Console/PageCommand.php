@@ -13,6 +13,8 @@ use Symfony\Component\Console\Input\InputOption;
 /** Shared by the commands of the page cache: they need its options, and describe requests alike. */
 abstract class PageCommand extends CacheCommand
 {
+    protected const MAKES = true;
+
     protected function configure(): void
     {
         parent::configure();

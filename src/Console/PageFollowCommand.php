@@ -17,6 +17,8 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('page:follow', 'Remove this server\'s files of pages that another server purges, within milliseconds')]
 final class PageFollowCommand extends CacheCommand implements SignalableCommandInterface
 {
+    protected const MAKES = true;
+
     /** Microseconds between two looks into the journal, and after one that failed. */
     private const PAUSE = 10_000;
     private const AFTER_FAILURE = 250_000;

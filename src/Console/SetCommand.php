@@ -17,6 +17,8 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('set', 'Store a value')]
 final class SetCommand extends CacheCommand
 {
+    protected const MAKES = true;
+
     private const TYPES = ['string', 'int', 'float', 'bool', 'null', 'json'];
 
     protected function configure(): void

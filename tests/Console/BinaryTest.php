@@ -251,6 +251,7 @@ final class BinaryTest extends TestCase
         \mkdir($package, 0o755, true);
         \copy(self::binary(), $package . '/larder');
         $this->root->write('vendor/autoload.php', '<?php require ' . \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true) . ';');
+        Cache::open($this->dsn)->set('k', 'v');
         $child = Child::run([\PHP_BINARY, $package . '/larder', 'stats', '--json'], ['LARDER_DSN' => $this->dsn]);
 
         self::assertSame(0, $child->status, $child->errors);

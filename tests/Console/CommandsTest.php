@@ -15,6 +15,7 @@ use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Tester\ApplicationTester;
@@ -138,6 +139,7 @@ final class CommandsTest extends TestCase
 
     public function testWhatIsNotThereHasStatusOne(): void
     {
+        Cache::open($this->dsn)->set('other', 'v');
         self::assertSame([1, ''], \array_slice($this->tell('get', ['key' => 'nothing']), 0, 2));
         self::assertSame(['key' => 'nothing', 'found' => false], $this->json('get', ['key' => 'nothing'], Application::NOT_DONE));
         self::assertSame(1, $this->tell('why', ['key' => 'nothing'])[0]);
@@ -378,11 +380,31 @@ final class CommandsTest extends TestCase
     #[DataProvider('hostile')]
     public function testNothingThatIsToldControlsTheTerminal(string $command, array $arguments): void
     {
+        Cache::open($this->dsn)->set('other', 'v');
         [, $output, $errors] = $this->tell($command, $arguments);
 
         self::assertStringNotContainsString("\e", $output . $errors);
         self::assertStringNotContainsString("\u{202e}", $output . $errors);
         self::assertStringContainsString('evil', $output . $errors);
+    }
+
+    /** @param array<string, mixed> $arguments */
+    #[TestWith(['get', ['key' => 'k']])]
+    #[TestWith(['why', ['key' => 'k']])]
+    #[TestWith(['delete', ['key' => ['k']]])]
+    #[TestWith(['tags', ['tag' => ['t']]])]
+    #[TestWith(['flush'])]
+    #[TestWith(['stats'])]
+    #[TestWith(['top', ['--once' => true]])]
+    #[TestWith(['metrics'])]
+    #[TestWith(['page:list'])]
+    public function testAMistypedDirectoryIsNotMade(string $command, array $arguments = []): void
+    {
+        [$status, $output, $errors] = $this->tell($command, $arguments);
+
+        self::assertSame([1, ''], [$status, $output]);
+        self::assertStringContainsString("There is no cache in {$this->root->path}/cache", $errors);
+        self::assertDirectoryDoesNotExist($this->root->path . '/cache');
     }
 
     /** Whoever may write in the directory may write that file. */
@@ -424,6 +446,7 @@ final class CommandsTest extends TestCase
     #[DataProvider('misuse')]
     public function testMisuseHasStatusTwoAndSaysWhatToWrite(string $command, array $arguments, string $says): void
     {
+        Cache::open($this->dsn)->set('other', 'v');
         [$status, $output, $errors] = $this->tell($command, $arguments);
 
         self::assertSame(2, $status, $output . $errors);
