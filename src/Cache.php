@@ -784,7 +784,7 @@ final class Cache implements HitPath
         }
         // A signal's handler may throw while $work runs, and after the end, but not where that would leave it open.
         $held = Signals::hold();
-        $this->request->begin();
+        $this->request->beginTransaction();
         $isOpen = true;
         try {
             $result = Signals::letIn($work);
@@ -797,7 +797,7 @@ final class Cache implements HitPath
         } finally {
             // The end of a fiber that nobody resumes.
             // @phpstan-ignore booleanAnd.leftAlwaysFalse (PHPStan knows of no such end)
-            $isOpen && $this->request->end(false);
+            $isOpen && $this->request->endTransaction(false);
         }
         $this->end(true);
 
@@ -813,7 +813,7 @@ final class Cache implements HitPath
             return;
         }
         $held = Signals::hold();
-        $this->request->begin();
+        $this->request->beginTransaction();
         try {
             unset($held);
             // @phpstan-ignore catch.neverThrown (its destructor lets the handlers run)
@@ -1173,7 +1173,7 @@ final class Cache implements HitPath
     /** Ends the transaction, and notes and returns whether the truth tier could record everything. */
     private function end(bool $committed): bool
     {
-        $this->verdict = $this->request->end($committed);
+        $this->verdict = $this->request->endTransaction($committed);
 
         return $this->verdict === Verdict::Store;
     }

@@ -33,14 +33,6 @@ final class MessageTables
     /** @var array<string, string> statements, by table and number of rows */
     private static array $inserting = [];
 
-    /** Takes back what nobody has acknowledged in time. */
-    public static function expire(SqliteConnection $connection, int $now, Retry $retry): void
-    {
-        foreach (self::heads($connection, 'claimed WHERE due <= ?', [$now]) as $head) {
-            self::giveBack($connection, $retry, $head, 0, '', 'Nobody acknowledged it in time');
-        }
-    }
-
     /** Lets delayed messages be ready whose time has come. */
     public static function promote(SqliteConnection $connection, int $now): void
     {

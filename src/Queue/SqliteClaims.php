@@ -21,6 +21,14 @@ final class SqliteClaims
 
     public function __construct(private readonly PushLogApplier $applier, private readonly Retry $retry) {}
 
+    /** Takes back what nobody has acknowledged in time. */
+    public static function expire(SqliteConnection $connection, int $now, Retry $retry): void
+    {
+        foreach (MessageTables::heads($connection, 'claimed WHERE due <= ?', [$now]) as $head) {
+            MessageTables::giveBack($connection, $retry, $head, 0, '', 'Nobody acknowledged it in time');
+        }
+    }
+
     /**
      * Hands out the next messages.
      *
@@ -65,7 +73,7 @@ final class SqliteClaims
             if ($state['paused'] === 1) {
                 return [];
             }
-            $state['expires'] <= $now && MessageTables::expire($connection, $now, $this->retry);
+            $state['expires'] <= $now && self::expire($connection, $now, $this->retry);
             $state['due'] <= $now && MessageTables::promote($connection, $now);
             $this->calm = $token + self::CALM * 1_000_000;
             $rows = self::next($statements, \max(1, $most));

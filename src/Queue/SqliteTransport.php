@@ -181,7 +181,7 @@ final class SqliteTransport implements Transport
     public function size(): int
     {
         return $this->look(function (SqliteConnection $connection): int {
-            MessageTables::expire($connection, MessageTables::now(), $this->retry);
+            SqliteClaims::expire($connection, MessageTables::now(), $this->retry);
 
             return MessageTables::waiting($connection);
         });
@@ -191,7 +191,7 @@ final class SqliteTransport implements Transport
     {
         return $this->look(function (SqliteConnection $connection) use ($limit, $id): array {
             $now = MessageTables::now();
-            MessageTables::expire($connection, $now, $this->retry);
+            SqliteClaims::expire($connection, $now, $this->retry);
             MessageTables::promote($connection, $now);
             $left = Memory::left();
             $waiting = [];
@@ -209,7 +209,7 @@ final class SqliteTransport implements Transport
     public function remove(array $ids): int
     {
         return $this->look(function (SqliteConnection $connection) use ($ids): int {
-            MessageTables::expire($connection, MessageTables::now(), $this->retry);
+            SqliteClaims::expire($connection, MessageTables::now(), $this->retry);
             $count = 0;
             foreach ($ids as $id) {
                 $removed = MessageTables::run($connection, 'DELETE FROM ready WHERE id = ?', [$id]) + MessageTables::run($connection, 'DELETE FROM delayed WHERE id = ?', [$id]);
@@ -226,7 +226,7 @@ final class SqliteTransport implements Transport
     {
         return $this->look(function (SqliteConnection $connection): array {
             $now = MessageTables::now();
-            MessageTables::expire($connection, $now, $this->retry);
+            SqliteClaims::expire($connection, $now, $this->retry);
             /** @var array{int, int, int, int, int, ?int} $row */
             $row = MessageTables::rows($connection, 'SELECT (SELECT token FROM claimed WHERE n = 0), (SELECT COUNT(*) FROM delayed WHERE due > ?), (SELECT COUNT(*) - 1 FROM claimed), (SELECT COUNT(*) FROM dead), paused,'
                 . ' COALESCE((SELECT due FROM ready ORDER BY rank, n LIMIT 1), (SELECT MIN(due) FROM delayed)) FROM state', [$now])[0];
@@ -242,7 +242,7 @@ final class SqliteTransport implements Transport
     public function dead(int $limit): array
     {
         return $this->database->run(function (SqliteConnection $connection) use ($limit): array {
-            MessageTables::expire($connection, MessageTables::now(), $this->retry);
+            SqliteClaims::expire($connection, MessageTables::now(), $this->retry);
 
             $left = Memory::left();
             $dead = [];
@@ -270,7 +270,7 @@ final class SqliteTransport implements Transport
     public function retryDead(array $ids): int
     {
         $count = $this->look(function (SqliteConnection $connection) use ($ids): int {
-            MessageTables::expire($connection, MessageTables::now(), $this->retry);
+            SqliteClaims::expire($connection, MessageTables::now(), $this->retry);
             $count = 0;
             foreach ($ids === [] ? MessageTables::rows($connection, 'SELECT id FROM dead ORDER BY due, n', []) : \array_map(static fn(string $id): array => [$id], $ids) as [$id]) {
                 foreach (MessageTables::heads($connection, 'dead WHERE id = ?', [SqliteConnection::text($id)]) as $head) {
@@ -298,7 +298,7 @@ final class SqliteTransport implements Transport
     {
         return $this->database->run(function (SqliteConnection $connection) use ($ids, $age): int {
             $now = MessageTables::now();
-            MessageTables::expire($connection, $now, $this->retry);
+            SqliteClaims::expire($connection, $now, $this->retry);
             if ($ids === []) {
                 return MessageTables::run($connection, 'DELETE FROM dead WHERE due <= ?', [$now - $age]);
             }
@@ -310,7 +310,7 @@ final class SqliteTransport implements Transport
     public function purge(): int
     {
         return $this->look(function (SqliteConnection $connection): int {
-            MessageTables::expire($connection, MessageTables::now(), $this->retry);
+            SqliteClaims::expire($connection, MessageTables::now(), $this->retry);
             $count = MessageTables::waiting($connection);
             foreach (['DELETE FROM ready', 'DELETE FROM delayed', 'DELETE FROM waiting WHERE id NOT IN (SELECT id FROM claimed)', 'UPDATE claimed SET token = 0 WHERE n = 0'] as $sql) {
                 MessageTables::run($connection, $sql, []);
@@ -401,7 +401,7 @@ final class SqliteTransport implements Transport
     {
         $now = MessageTables::now();
         // What comes back waits, and has its key again.
-        $state['expires'] <= $now && MessageTables::expire($connection, $now, $this->retry);
+        $state['expires'] <= $now && SqliteClaims::expire($connection, $now, $this->retry);
         $ids = MessageId::many(\count($messages));
         // Those that follow each other and differ only in their bodies are inserted together.
         $groups = $bodies = [];

@@ -266,7 +266,7 @@ final class Request
         }
     }
 
-    public function begin(): void
+    public function beginTransaction(): void
     {
         $writes = $this->writes();
         $this->transaction ??= new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
@@ -280,7 +280,7 @@ final class Request
     }
 
     /** @return Verdict Store: the truth tier recorded everything; else the worst of Refused and Failed */
-    public function end(bool $committed): Verdict
+    public function endTransaction(bool $committed): Verdict
     {
         $this->noticeFork();
         $transaction = $this->transaction;
@@ -404,7 +404,7 @@ final class Request
         $held = Signals::hold();
         while ($this->transaction !== null) {
             // The database rolls back a transaction that ends without COMMIT.
-            $this->end(false);
+            $this->endTransaction(false);
         }
         $this->writeFills(true);
         $this->intents?->end();
