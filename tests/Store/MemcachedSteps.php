@@ -95,8 +95,12 @@ trait MemcachedSteps
         self::assertNotNull(self::$server);
         $relay = $this->relay = new MemcachedRelay(self::$server->address, $alter);
         $child = $this->fork(fn(): mixed => $work(new MemcachedStore([$relay->address], $this->prefix, 60.0)));
-        foreach ($step as $needle) {
-            $relay->until($needle);
+        try {
+            foreach ($step as $needle) {
+                $relay->until($needle);
+            }
+        } catch (\RuntimeException $stopped) {
+            self::fail($stopped->getMessage() . ' The client says: ' . \file_get_contents($child[1]));
         }
 
         return $child;

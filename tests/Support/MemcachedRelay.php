@@ -72,12 +72,12 @@ final class MemcachedRelay
     private function run(?string $needle): bool
     {
         if ($this->client === null) {
-            $client = \stream_socket_accept($this->listener, 10);
+            $client = \stream_socket_accept($this->listener, 60);
             $this->client = $client === false ? throw new \RuntimeException('no client') : $client;
             \stream_set_blocking($client, false);
         }
         $from = $this->kept === '' ? 0 : 1;
-        for ($deadline = \microtime(true) + 20; \microtime(true) < $deadline;) {
+        for ($deadline = \microtime(true) + 60; \microtime(true) < $deadline;) {
             if ($this->kept !== '') {
                 $at = $needle === null ? false : \strpos($this->kept, $needle, $from);
                 $this->send($at === false ? $this->kept : \substr($this->kept, 0, $at));
