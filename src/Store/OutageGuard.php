@@ -97,6 +97,7 @@ final class OutageGuard
             foreach ($invalidated as $key) {
                 $this->deferred[$writer][$key] = true;
             }
+            self::isAfterFatalError() && $this->keepDeferred();
 
             return null;
         }
@@ -340,6 +341,23 @@ final class OutageGuard
         } catch (Failure $failure) {
             $this->failureLog?->report($this->name, $failure->getMessage());
         }
+    }
+
+    /**
+     * Whether a fatal error has ended the script: a limit of time or memory. The call in which it struck is over then, but its
+     * `finally` did not run, and the store was left in the middle of something. What shutdown functions still do is kept for others.
+     */
+    private static function isAfterFatalError(): bool
+    {
+        return \in_array(\error_get_last()['type'] ?? 0, [\E_ERROR, \E_CORE_ERROR, \E_COMPILE_ERROR, \E_USER_ERROR], true);
+    }
+
+    private function keepDeferred(): void
+    {
+        foreach ($this->deferred as $writer => $keys) {
+            $this->keep(\array_map(\strval(...), \array_keys($keys)), (string) $writer, (int) \hrtime(true));
+        }
+        $this->deferred = [];
     }
 
     private function failed(Failure $failure): void

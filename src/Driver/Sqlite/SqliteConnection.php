@@ -82,6 +82,7 @@ class SqliteConnection
     private ?\PDOStatement $begin = null;
     private ?\PDOStatement $commit = null;
 
+    /** Whether there may be one to roll back at the end of the script. True before it begins: PHP's time limit may strike right after that. */
     private bool $inTransaction = false;
 
     /** @param int $log inode of the write-ahead log that it has open */
@@ -415,8 +416,9 @@ class SqliteConnection
     public function begin(): void
     {
         self::mark($this->pdo(), self::CHANGED, $this->log);
-        ($this->begin ??= $this->pdo()->prepare('BEGIN IMMEDIATE'))->execute();
+        $this->begin ??= $this->pdo()->prepare('BEGIN IMMEDIATE');
         $this->inTransaction = true;
+        $this->begin->execute();
     }
 
     /**
