@@ -222,7 +222,21 @@ final class MessageTables
 
     public static function waiting(SqliteConnection $connection): int
     {
-        return self::number($connection, 'SELECT token FROM claimed WHERE n = 0');
+        $waiting = self::number($connection, 'SELECT token FROM claimed WHERE n = 0');
+
+        return $waiting < 0 ? throw SqliteConnection::damage("The number of messages is $waiting.") : $waiting;
+    }
+
+    /**
+     * Notices where no message was found to be ready that some cannot be read, or have vanished: SQLite does not say so of each damaged page.
+     *
+     * @throws \PDOException
+     */
+    public static function checkEmpty(SqliteConnection $connection): void
+    {
+        if (self::number($connection, 'SELECT token <> 0 AND (EXISTS (SELECT 1 FROM ready) OR NOT EXISTS (SELECT 1 FROM delayed)) FROM claimed WHERE n = 0') !== 0) {
+            throw SqliteConnection::damage('Not all messages that were counted can be read.');
+        }
     }
 
     public static function leases(SqliteConnection $connection): int

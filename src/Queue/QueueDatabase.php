@@ -155,10 +155,17 @@ final class QueueDatabase
 
     private function explained(\Throwable $error): \Throwable
     {
+        if ($error instanceof \TypeError) {
+            // A column holds what nobody has written into it.
+            $error = SqliteConnection::damage($error->getMessage());
+        }
         if ($error instanceof \PDOException) {
             $this->database->close();
 
-            return new QueueFailure("The queue \"$this->queue\": " . (SqliteConnection::isDamage($error) ? "the database {$this->database->file} is damaged. Move it away: SQLite's command .recover reads what is readable, and the queue starts anew" : SqliteConnection::advice($error) . ' (' . $error->getMessage() . "; {$this->database->file})"), 0, $error);
+            // No statement of the queue's breaks a constraint, unless a row is not as it was written.
+            return new QueueFailure("The queue \"$this->queue\": " . (SqliteConnection::isDamage($error) || SqliteConnection::breaksConstraint($error)
+                ? "the database {$this->database->file} is damaged (" . $error->getMessage() . '). Move it away, and the queue starts anew; docs/queue.md says how to read what is readable'
+                : SqliteConnection::advice($error) . ' (' . $error->getMessage() . "; {$this->database->file})"), 0, $error);
         }
 
         return $error instanceof Failure ? new QueueFailure($error->getMessage(), 0, $error) : $error;

@@ -77,6 +77,7 @@ final class SqliteClaims
             $state['due'] <= $now && MessageTables::promote($connection, $now);
             $this->calm = $token + self::CALM * 1_000_000;
             $rows = self::next($statements, \max(1, $most));
+            $rows === null && MessageTables::checkEmpty($connection);
             if ($most < 1 && $rows !== null && $rate !== null) {
                 $rate->held = RateTable::left($connection, $rate, $now);
                 $rows = null;
@@ -108,10 +109,11 @@ final class SqliteClaims
     {
         $statements->count = $most;
         $statements->next->execute();
-        /** @var non-empty-list<Next>|array{array{int, null}} $rows */
+        /** @var non-empty-list<Next>|array{array{int, null, ?int, ?string}} $rows */
         $rows = $statements->next->fetchAll(\PDO::FETCH_NUM);
         if ($rows[0][1] === null) {
-            return null;
+            // Where none is ready the other columns are missing, too.
+            return $rows[0][2] === null && $rows[0][3] === null ? null : throw SqliteConnection::damage('A message has lost its rank.');
         }
 
         /** @var non-empty-list<Next> $rows */

@@ -19,6 +19,7 @@ class SqliteConnection
 {
     /** Error codes: sqlite.org/rescode.html. */
     private const CORRUPT = 11;
+    private const CONSTRAINT = 19;
     private const NOT_A_DATABASE = 26;
     /** A file is shorter than another one says: the write-ahead log was deleted or cut while processes had it open. */
     private const SHORT_READ = 522;
@@ -429,8 +430,9 @@ class SqliteConnection
     public function beginReading(): void
     {
         self::mark($this->pdo(), self::CHANGED, $this->log);
-        $this->statement('BEGIN')->execute();
+        $begin = $this->statement('BEGIN');
         $this->inTransaction = true;
+        $begin->execute();
     }
 
     /** @throws \PDOException */
@@ -488,7 +490,7 @@ class SqliteConnection
     /** What is wrong with a database that must not forget, and what to do. */
     public static function complaint(\PDOException $error, string $file): string
     {
-        return self::isDamage($error) ? "the database is damaged; move $file away (SQLite can recover what is readable: .recover), and start anew" : self::advice($error) . ' (' . $error->getMessage() . ')';
+        return self::isDamage($error) ? "the database is damaged; move $file away (what is readable: sqlite3 FILE .dump), and start anew" : self::advice($error) . ' (' . $error->getMessage() . ')';
     }
 
     public static function isDamage(\PDOException $error): bool
@@ -496,6 +498,12 @@ class SqliteConnection
         $code = self::code($error);
 
         return $code === self::SHORT_READ || ($code & 0xff) === self::CORRUPT || ($code & 0xff) === self::NOT_A_DATABASE;
+    }
+
+    /** Whether a statement was refused for a column that may not be empty, or a key that is there already. */
+    public static function breaksConstraint(\PDOException $error): bool
+    {
+        return (self::code($error) & 0xff) === self::CONSTRAINT;
     }
 
     /** A damage that SQLite itself does not notice. */
