@@ -14,9 +14,10 @@ final class Functions
     public const NEEDED = [
         'chmod', 'clearstatcache', 'fclose', 'fflush', 'file', 'file_exists', 'file_get_contents', 'file_put_contents', 'filegroup', 'fileinode',
         'filemtime', 'fileowner', 'fileperms', 'filesize', 'flock', 'fopen', 'fread', 'fseek', 'fstat', 'fsync', 'ftell', 'ftruncate', 'fwrite',
-        'getcwd', 'getenv', 'hrtime', 'ini_get', 'is_dir', 'is_executable', 'is_file', 'is_link', 'is_writable', 'lstat', 'mkdir', 'realpath',
-        'register_shutdown_function', 'rename', 'restore_error_handler', 'rewind', 'rmdir', 'scandir', 'set_error_handler', 'stream_get_contents',
-        'stream_set_read_buffer', 'sys_get_temp_dir', 'tmpfile', 'touch', 'unlink',
+        'gc_collect_cycles', 'getcwd', 'getenv', 'hrtime', 'ini_get', 'is_dir', 'is_executable', 'is_file', 'is_link', 'is_writable', 'lstat',
+        'memory_get_usage', 'mkdir', 'random_bytes', 'random_int', 'realpath', 'register_shutdown_function', 'rename', 'restore_error_handler',
+        'rewind', 'rmdir', 'scandir', 'set_error_handler', 'stream_get_contents', 'stream_set_read_buffer', 'sys_get_temp_dir', 'tmpfile', 'touch',
+        'unlink',
     ];
 
     /** The same for Memcached and Predis. */
@@ -24,6 +25,9 @@ final class Functions
 
     /** The same for near=apcu. */
     public const APCU = ['apcu_cache_info', 'apcu_delete', 'apcu_enabled', 'apcu_fetch', 'apcu_store'];
+
+    /** The same for the page cache in php-fpm. */
+    public const PAGES = ['debug_backtrace', 'header_register_callback', 'header_remove', 'headers_list', 'headers_sent', 'http_response_code', 'ob_start'];
 
     /**
      * @param list<string> $functions

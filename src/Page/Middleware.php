@@ -6,6 +6,7 @@ namespace Larder\Page;
 
 use Larder\Cache;
 use Larder\Config\InvalidConfiguration;
+use Larder\System\ErrorLog;
 use Psr\Http\Message\ResponseFactoryInterface;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
@@ -106,7 +107,7 @@ final class Middleware implements MiddlewareInterface
             if (!$exchange->isSpared) {
                 throw $failure;
             }
-            \error_log('Larder: the stale page is served, for the application has thrown ' . $failure);
+            ErrorLog::write('Larder: the stale page is served, for the application has thrown ' . $failure);
 
             return $this->response($reply);
         } finally {

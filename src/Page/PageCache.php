@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\Page;
 
 use Larder\Cache;
+use Larder\Config\Functions;
 use Larder\Config\InvalidConfiguration;
 
 /**
@@ -49,6 +50,7 @@ final class PageCache
     public function __construct(Cache $cache, array $options = [], private readonly ?\Closure $defer = null)
     {
         \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/page.php') && require __DIR__ . '/../../classes/page.php';
+        (string) \ini_get('disable_functions') === '' || Functions::check(Functions::PAGES);
         $this->settings = Settings::from($options);
         $this->pages = new Pages($cache, $this->settings);
     }

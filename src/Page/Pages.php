@@ -6,6 +6,7 @@ namespace Larder\Page;
 
 use Larder\Cache;
 use Larder\Page\Files\FileOptions;
+use Larder\System\ErrorLog;
 
 /**
  * The stored pages, in two groups of the cache. Under a request's key lie, each with a letter in front, in `page`
@@ -278,7 +279,7 @@ final class Pages
             $this->purge()->tree()?->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
-            \error_log('Larder: the web server got no file of a page: ' . $failure->getMessage());
+            ErrorLog::write('Larder: the web server got no file of a page: ' . $failure->getMessage());
         }
         $this->last = null;
     }

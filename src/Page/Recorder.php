@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
+use Larder\System\ErrorLog;
 use Larder\System\Memory;
 
 /** Takes what the application prints, up to the end of the script, and concludes the exchange with it. */
@@ -59,7 +60,7 @@ final class Recorder
             return $this->take($chunk, $phase, \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 2)[1]['function'] ?? null);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
-            \error_log('Larder: the page was not stored: ' . $failure->getMessage());
+            ErrorLog::write('Larder: the page was not stored: ' . $failure->getMessage());
             $this->isPassing = true;
 
             return $this->isSent ? $chunk : $this->body;

@@ -7,6 +7,7 @@ namespace Larder\Queue;
 use Larder\System\Clock;
 use Larder\System\Fork;
 use Larder\System\Ownership;
+use Larder\System\PrivateFile;
 use Larder\System\Quiet;
 use Larder\System\Signals;
 
@@ -317,10 +318,7 @@ final class PushLog
      */
     private function opened(string $mode): mixed
     {
-        // Some hosts disable umask(); the directory is private anyway.
-        $old = $mode === 'x+' && \function_exists('umask') ? \umask(0o077) : null;
-        $handle = \fopen($this->file, "{$mode}e");
-        $old === null || \umask($old);
+        $handle = $mode === 'x+' ? PrivateFile::open($this->file, $mode) : \fopen($this->file, "{$mode}e");
         if ($handle === false && $mode !== 'x+') {
             \clearstatcache();
             if (\file_exists($this->file)) {

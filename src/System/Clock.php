@@ -29,8 +29,10 @@ final class Clock
     {
         if (\function_exists('usleep')) {
             \usleep($microseconds);
-        } else {
+        } elseif (\function_exists('time_nanosleep')) {
             \time_nanosleep(\intdiv($microseconds, 1_000_000), $microseconds % 1_000_000 * 1_000);
+        } else {
+            for ($end = \hrtime(true) + $microseconds * 1_000; \hrtime(true) < $end;);
         }
     }
 

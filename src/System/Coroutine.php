@@ -62,7 +62,7 @@ final class Coroutine
      */
     public static function isInLoop(): bool
     {
-        if (\Fiber::getCurrent() === null || !self::hasLoop()) {
+        if (\Fiber::getCurrent() === null || !self::hasLoop() || !\function_exists('debug_backtrace')) {
             return false;
         }
         $outermost = '';

@@ -103,9 +103,7 @@ final class CountLog
             if (Ownership::flaw($this->path) !== null) {
                 return 0;
             }
-            $old = \function_exists('umask') ? \umask(0o077) : null;
-            $file = \fopen($this->path, 'ae');
-            $old === null || \umask($old);
+            $file = PrivateFile::open($this->path, 'a');
             if ($file === false) {
                 return 0;
             }

@@ -42,14 +42,11 @@ final class FileLock
             return null;
         }
         Quiet::begin();
-        // Some hosts disable umask() (disable_functions); the directory is private anyway.
-        $old = \function_exists('umask') ? \umask(0o077) : null;
         try {
-            $handle = \fopen($path, 'c+e');
+            $handle = PrivateFile::open($path, 'c+');
 
             return $handle === false ? null : $handle;
         } finally {
-            $old === null || \umask($old);
             Quiet::end();
         }
     }

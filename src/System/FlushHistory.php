@@ -108,7 +108,7 @@ final readonly class FlushHistory
     /** Where the application's code has asked for it: the innermost line that is neither Larder's nor a library's; of all others, the first that is not Larder's. */
     private static function caller(): string
     {
-        $frames = \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 60);
+        $frames = \function_exists('debug_backtrace') ? \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 60) : [];
         $first = '';
         foreach ($frames as $i => $frame) {
             // It was called in the function that the next one names.

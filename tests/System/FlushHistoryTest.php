@@ -167,6 +167,7 @@ final class FlushHistoryTest extends TestCase
 
     public function testTheCommandShowsThem(): void
     {
+        Cache::open($this->dsn())->set('k', 'v');
         [$status, $output] = $this->tell(['--flush' => true, '--json' => true]);
         self::assertSame([0, "[]\n"], [$status, $output]);
         Cache::open($this->dsn())->group('<info>g</info>')->flush();
