@@ -543,6 +543,11 @@ static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct
 	} else if (found->st_mode & 077) {
 		refuse(p, "%s%s can be opened by other users (mode %o), who could then run code here: type rm %s%s", p->path, suffix, (unsigned) found->st_mode & 0777, p->path, suffix);
 	} else {
+		/* Just made, under a umask that takes its owner's rights, too: no later process could open it. */
+		if (flags & O_CREAT && (found->st_mode & 0600) != 0600) {
+			fchmod(*fd, 0600);
+		}
+
 		return GOOD;
 	}
 	close(*fd);

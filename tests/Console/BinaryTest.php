@@ -245,6 +245,20 @@ final class BinaryTest extends TestCase
         self::assertStringContainsString('composer install', $child->errors);
     }
 
+    /** Seen to fail: the kernel ended the doctor, too, and it had said nothing. */
+    public function testTheDoctorOutlivesALimitOfFilesThatTheCacheHasReached(): void
+    {
+        $cache = Cache::open($this->dsn);
+        for ($i = 0; $i < 40; $i++) {
+            $cache->set("k$i", \random_bytes(100_000));
+        }
+        $child = Child::run(['bash', '-c', 'ulimit -f 2000; "$@"; echo "status $?"', '-', \PHP_BINARY, self::binary(), 'doctor', '--dsn', $this->dsn]);
+
+        self::assertStringContainsString('fail file size', $child->output, $child->errors);
+        self::assertStringContainsString('?budget=', $child->output);
+        self::assertStringEndsWith("status 1\n", $child->output);
+    }
+
     public function testItIsFoundInsideAnotherProjectsVendorDirectory(): void
     {
         $package = $this->root->path . '/vendor/larder/larder/bin';

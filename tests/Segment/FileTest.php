@@ -8,6 +8,7 @@ use Larder\Tests\Support\Process;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\Attributes\TestWith;
 
 /** The file of a segment: whose it may be, where it may lie, what may be in it, and who makes it. */
 final class FileTest extends SegmentTestCase
@@ -68,11 +69,15 @@ final class FileTest extends SegmentTestCase
         self::assertSame(0, $child->end());
     }
 
-    // Seen to fail: 0700 in mkdir(2), or 0600 in openat(2), made 0777.
-    public function testWhatItMakesIsOnlyForItsUser(): void
+    // Seen to fail: 0700 in mkdir(2), or 0600 in openat(2), made 0777; and a lock that its own user could not open again.
+    #[TestWith([0])]
+    #[TestWith([0o777])]
+    public function testWhatItMakesIsOnlyForItsUser(int $umask): void
     {
         $child = new Child();
-        $child->run('umask(0); $s = Larder\Segment::open("$d/new/segment", 1 << 20);', d: $this->directory->path);
+        // Without its own rights nobody can open the directory either.
+        $umask === 0 || \mkdir($this->directory->file('new'), 0o700);
+        $child->run("umask($umask); " . '$s = Larder\Segment::open("$d/new/segment", 1 << 20);', d: $this->directory->path);
         foreach (['new' => 0o40700, 'new/segment' => 0o100400, 'new/segment.lock' => 0o100600] as $name => $mode) {
             self::assertSame(\decoct($mode), \decoct((int) \fileperms($this->directory->file($name))), $name);
         }

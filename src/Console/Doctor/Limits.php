@@ -9,12 +9,20 @@ use Larder\Config\SegmentPlace;
 use Larder\Console\Support\Text;
 use Larder\System\ServerPolicy;
 
-/** Says what the server's policy takes away from what is configured, and what is wrong with its file. */
+/** Says what the kernel's and the server's limits take away from what is configured, and what is wrong with the server's file. */
 final class Limits
 {
     /** @return iterable<Finding> */
     public static function findings(Options $options, ServerPolicy $policy = new ServerPolicy()): iterable
     {
+        $largest = \function_exists('posix_getrlimit') ? (\posix_getrlimit() ?: [])['soft filesize'] ?? null : null;
+        if (\is_int($largest) && $options->disk !== null && $largest < $options->budget) {
+            yield Finding::fail(
+                'file size',
+                'a file may have ' . Text::bytes($largest) . ' here, and the cache may take ' . Text::bytes($options->budget) . ': the kernel ends a process of PHP that writes beyond the limit (SIGXFSZ)',
+                'Raise the limit (ulimit -f, LimitFSIZE= of the service), or give the cache a budget well below it: ?budget=' . \max(1, \intdiv($largest, 2 << 20)) . 'M',
+            );
+        }
         if ($policy->isHidden()) {
             yield Finding::note('policy', "PHP may not see $policy->file (open_basedir): if this server has one, nothing of it holds here before open_basedir names " . \dirname($policy->file) . '/');
 
