@@ -118,7 +118,7 @@ final class Classes
     private static function declared(string $name): string
     {
         if (!\class_exists($name)) {
-            throw Undecodable::because("the class $name is not loaded here.");
+            throw Undecodable::outdated("the class $name is not loaded here.");
         }
         $lines = [];
         for ($class = new \ReflectionClass($name); $class !== false; $class = $class->getParentClass()) {

@@ -203,6 +203,7 @@ final class Codec
             throw Undecodable::because('its bytes are damaged.');
         }
         Quiet::begin();
+        Quiet::$reason = '';
         try {
             if (($mark & self::COMPRESSOR) !== 0) {
                 $body = Compression::expand(($mark & self::COMPRESSOR) >> 4, $body);
@@ -233,7 +234,8 @@ final class Codec
         }
         // Only arrays and objects are ever serialized, so any other result means that the serializer failed.
         if (!\is_array($value) && !\is_object($value)) {
-            throw Undecodable::because('its bytes are damaged.');
+            // @phpstan-ignore identical.alwaysTrue (PHP's warnings set it)
+            throw Undecodable::because(Quiet::$reason === '' ? 'its bytes are damaged.' : Quiet::$reason);
         }
 
         return $value;

@@ -12,7 +12,7 @@ final class Undecodable extends \RuntimeException
 
     public static function because(string $why, ?\Throwable $cause = null): self
     {
-        return new self('A cached value could not be decoded: ' . $why, 0, $cause);
+        return new self('A stored value could not be decoded: ' . $why, 0, $cause);
     }
 
     public static function outdated(string $why): self

@@ -41,7 +41,7 @@ abstract class CacheCommand extends Command
         $place = Place::choose(self::text($input, 'dsn'));
         $group = self::text($input, 'group');
         $place->become();
-        // A mistyped directory would be an empty cache, and flushed with success. As root, it would keep the web's processes out, too.
+        // A mistyped directory would be an empty cache. As root, it would keep the web's processes out, too.
         if (!static::MAKES && $place->directory !== null && !\is_dir($place->directory)) {
             $errors->writeln('<error>' . Text::shown("There is no cache in $place->directory: what is stored first makes it. Look at the DSN, and at the user.") . '</error>', OutputInterface::VERBOSITY_QUIET);
 

@@ -195,8 +195,26 @@ final class PrivateDirectory
             $path,
             'the directory cannot be created' . ($reason === '' ? '' : ': ' . $reason)
             . ($basedir === false || $basedir === '' ? '' : ' (open_basedir is ' . $basedir . ')')
-            . '. To fix it, type: install -d -m 700 -o ' . WrongUser::quoted(\ltrim(Ownership::name(Ownership::user()), '#')) . ' ' . WrongUser::quoted($path),
+            . '. ' . self::advice($path, $reason),
         );
+    }
+
+    private static function advice(string $path, string $reason): string
+    {
+        foreach ([
+            'open_basedir' => 'Name the directory in open_basedir too, or choose one inside',
+            'No space left' => 'Make room on its disk, or free inodes (df, df -i)',
+            'quota exceeded' => 'Make room: the user has used up what the disk\'s quota gives',
+            'Read-only' => 'Choose a directory on a file system that can be written to',
+            'File exists' => 'A file has the name of a directory on this path: choose another',
+            'Not a directory' => 'A file has the name of a directory on this path: choose another',
+        ] as $part => $advice) {
+            if (\stripos($reason, $part) !== false) {
+                return $advice;
+            }
+        }
+
+        return 'To fix it, type: install -d -m 700 -o ' . WrongUser::quoted(\ltrim(Ownership::name(Ownership::user()), '#')) . ' ' . WrongUser::quoted($path);
     }
 
     /**

@@ -99,7 +99,9 @@ final class ReleasesTest extends TestCase
         $process = Process::php(__DIR__ . '/release.php', [\json_encode($options, \JSON_THROW_ON_ERROR), $code, $action]);
         $process->closeInput();
         $output = $process->output(60.0);
-        self::assertSame([0, ''], [$process->wait(60.0), $process->errors()], $output);
+        // The log names a value that an enum's case, or a class that is allowed, is missing for.
+        $errors = \preg_replace('/^larder: The key "[\w ]+" is a miss\. A stored value could not be decoded: (the option "classes" does not allow|unserialize\(\): Error at offset).*\n/m', '', $process->errors());
+        self::assertSame([0, ''], [$process->wait(60.0), $errors], $output);
 
         return \json_decode($output, true);
     }

@@ -87,7 +87,7 @@ final class UndecodableTest extends TestCase
             Codec::create(null, null)->decode($data);
             self::fail('decoded');
         } catch (Undecodable $e) {
-            self::assertStringStartsWith('A cached value could not be decoded: ', $e->getMessage());
+            self::assertStringStartsWith('A stored value could not be decoded: ', $e->getMessage());
         }
         self::assertSame($callback, \ini_get('unserialize_callback_func'));
         $this->expectException(\ErrorException::class);

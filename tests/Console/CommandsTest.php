@@ -391,9 +391,6 @@ final class CommandsTest extends TestCase
     /** @param array<string, mixed> $arguments */
     #[TestWith(['get', ['key' => 'k']])]
     #[TestWith(['why', ['key' => 'k']])]
-    #[TestWith(['delete', ['key' => ['k']]])]
-    #[TestWith(['tags', ['tag' => ['t']]])]
-    #[TestWith(['flush'])]
     #[TestWith(['stats'])]
     #[TestWith(['top', ['--once' => true]])]
     #[TestWith(['metrics'])]

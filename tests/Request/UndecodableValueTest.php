@@ -47,7 +47,7 @@ final class UndecodableValueTest extends TestCase
         Asleep::$fails = true;
         self::assertSame('none', $this->open()->get('the key', 'none'));
         self::assertSame('none', $this->open()->get('the key', 'none'));
-        self::assertSame(['larder: The key "the key" is a miss. A cached value could not be decoded: DomainException: cannot wake up'], self::$lines);
+        self::assertSame(['larder: The key "the key" is a miss. A stored value could not be decoded: DomainException: cannot wake up'], self::$lines);
     }
 
     public function testNothingIsSaidOfAClassThatWasDeployedAnew(): void

@@ -95,10 +95,13 @@ final class Machine
             ? 'on: each command has an APCu of its own, which is useful only for tests; it does not show the web\'s APCu'
             : 'off, as it should be: the command line cannot see the web\'s APCu, and Larder tells the web by the journal what changed');
         $size = self::bytes((string) \ini_get('apc.shm_size'));
-        yield $size >= self::LEAST_SHARED_MEMORY
-            ? Finding::ok('apc.shm_size', ($size >> 20) . ' MiB')
-            : Finding::warn('apc.shm_size', ($size >> 20) . ' MiB: APCu forgets everything when it is full', 'If you use near=apcu, set apc.shm_size=128M in php.ini and restart php-fpm.');
-        if ($options->near?->scheme === 'apcu' || $options->withoutApcu) {
+        $isAsked = $options->near?->scheme === 'apcu' || $options->withoutApcu;
+        yield match (true) {
+            $size >= self::LEAST_SHARED_MEMORY => Finding::ok('apc.shm_size', ($size >> 20) . ' MiB'),
+            $isAsked => Finding::warn('apc.shm_size', ($size >> 20) . ' MiB: APCu forgets everything when it is full', 'Set apc.shm_size=128M in php.ini and restart php-fpm.'),
+            default => Finding::note('apc.shm_size', ($size >> 20) . ' MiB, which is little for near=apcu; this cache does not use it'),
+        };
+        if ($isAsked) {
             yield Finding::warn(
                 'near=apcu',
                 'APCu\'s lock is not robust: a php-fpm worker that is killed while it writes can leave all others hanging',

@@ -530,6 +530,7 @@ class SqliteConnection
             5, 6 => 'another program keeps the database locked',
             8 => 'the database cannot be written; give its directory to the user who runs this',
             13 => 'the disk is full, or a quota reached; make room there',
+            14 => 'a file of the database cannot be opened; its directory is gone or read-only, the disk is full, or the process has too many files open (ulimit -n)',
             10 => 'the disk gave an error; see whether it is full (df) or fails (dmesg)',
             default => 'an error from SQLite',
         };
