@@ -50,7 +50,6 @@ final class PageCache
     public function __construct(Cache $cache, array $options = [], private readonly ?\Closure $defer = null)
     {
         \PHP_SAPI === 'cli' || \is_file(__DIR__ . '/../../classes/page.php') && require __DIR__ . '/../../classes/page.php';
-        (string) \ini_get('disable_functions') === '' || Functions::check(Functions::PAGES);
         $this->settings = Settings::from($options);
         $this->pages = new Pages($cache, $this->settings);
     }
@@ -60,12 +59,15 @@ final class PageCache
      *
      * @param ?\Closure(): bool $changes asked when the script has ended, of a request with an unsafe method such as POST: whether
      *                                   it may have changed what pages show, so that they are purged. Null: it has.
+     *
+     * @throws InvalidConfiguration this host disables a function that it needs
      */
     public function start(?\Closure $changes = null): void
     {
         if (self::$isStarted || \PHP_SAPI === 'cli' || \PHP_SAPI === 'phpdbg' || \PHP_SAPI === 'embed' || \headers_sent()) {
             return;
         }
+        \ini_get('disable_functions') === '' || Functions::check(Functions::PAGES);
         self::$isStarted = true;
         $serving = new Serving($this->pages, $this->settings, $_SERVER);
         $reply = $serving->answer();

@@ -18,10 +18,11 @@ final class PrivateFile
     {
         if (\function_exists('umask')) {
             $old = \umask(0o077);
-            $handle = \fopen($path, $mode . 'e');
-            \umask($old);
-
-            return $handle;
+            try {
+                return \fopen($path, $mode . 'e');
+            } finally {
+                \umask($old);
+            }
         }
         // Some hosts disable it. Until its mode is set the private directory alone keeps others out.
         $handle = \fopen($path, $mode . 'e');

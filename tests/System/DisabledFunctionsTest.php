@@ -6,12 +6,14 @@ namespace Larder\Tests\System;
 
 use Larder\Config\Functions;
 use Larder\System\Fork;
+use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** Hosts that many share take functions away (disable_functions), and hide files (open_basedir): a cache needs few of either. */
@@ -219,6 +221,40 @@ final class DisabledFunctionsTest extends TestCase
         }
         $child = Process::snippet($code, ['sqlite://' . $directory->file('cache')], ['disable_functions' => 'stream_socket_client']);
         self::assertSame('set', $child->output(), $child->errors());
+    }
+
+    /** Seen to fail: the call of the disabled function was a fatal error, in the page. */
+    #[TestWith(['header_register_callback'])]
+    #[TestWith(['debug_backtrace'])]
+    public function testThePageCacheSaysSoBeforeThePage(string $function): void
+    {
+        if (!FpmServer::isAvailable()) {
+            self::markTestSkipped('There is no php-fpm.');
+        }
+        $fpm = new FpmServer(1, ini: ['disable_functions' => $function, 'display_errors' => 1]);
+        $script = $fpm->directory->write('page.php', \sprintf('<?php require %s; try { (new Larder\Page\PageCache(Larder\Cache::open(%s)))->start(); echo "started"; } catch (Larder\Config\InvalidConfiguration $e) { echo $e->getMessage(); }', \var_export(\dirname(__DIR__, 2) . '/vendor/autoload.php', true), \var_export('file://' . $fpm->directory->file('cache'), true)));
+
+        self::assertSame("Larder needs PHP's function $function(), which is disabled in fpm-fcgi. Take $function out of disable_functions in php.ini, or ask the host to.", $fpm->request($script)->body);
+    }
+
+    /** Seen to fail: the files were open to others as far as the application's umask let them. */
+    public function testWithoutUmaskPrivateFilesArePrivate(): void
+    {
+        $directory = new TemporaryDirectory();
+        $code = '$counter = Larder\Counter::open($argv[1] . "/counters"); $counter->add(); $queue = Larder\Queue\Queue::open($argv[1] . "/queue"); $queue->push("a"); $queue->push("b", delay: 5);'
+            . '$cache = Larder\Cache::open($argv[1] . "/cache?metrics=1"); $cache->set("k", 1); $cache->flush();';
+        $mine = \umask(0);
+        try {
+            $child = Process::snippet($code, ['sqlite://' . $directory->path], ['disable_functions' => 'umask']);
+            self::assertSame(['', 0], [$child->errors(), $child->wait()]);
+        } finally {
+            \umask($mine);
+        }
+        $modes = [];
+        foreach (new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($directory->path, \FilesystemIterator::SKIP_DOTS)) as $file) {
+            $modes[\decoct((int) \fileperms((string) $file) & 0o777)][] = (string) $file;
+        }
+        self::assertSame(['600'], \array_map(\strval(...), \array_keys($modes)), \var_export($modes, true));
     }
 
     /** Seen to fail: making the database called umask() and link(). */

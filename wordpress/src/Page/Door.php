@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Page;
 
 use Larder\Cache;
+use Larder\Config\Functions;
 use Larder\Page\PageCache;
 use Larder\Page\Reply;
 use Larder\Page\Serve;
@@ -58,6 +59,8 @@ final class Door
             if ($root === null) {
                 return;
             }
+            // Where one is missing, all the same: start() would throw.
+            \ini_get('disable_functions') === '' || Functions::check(Functions::PAGES);
             $pages = new PageCache(self::pages($root), $settings->options, static fn(array $variables, string $token, float $wait): bool => Background::push($root, [Background::RENEW, $variables, $token, $wait]));
         } catch (\Throwable $failure) {
             ErrorLog::write('Larder: no page is cached: ' . $failure->getMessage());
