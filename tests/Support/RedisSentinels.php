@@ -152,7 +152,25 @@ final class RedisSentinels
     /** @return list<string> RedisServer::refusals() of those that run */
     public function refusals(): array
     {
-        return \array_merge(...\array_map(static fn(RedisServer $server): array => $server->isRunning() ? $server->refusals() : [], \array_values($this->servers)));
+        return \array_merge(...\array_map(self::refusalsOf(...), \array_values($this->servers)));
+    }
+
+    /** @return list<string> */
+    private static function refusalsOf(RedisServer $server): array
+    {
+        $refusals = [];
+        Wait::until(static function () use ($server, &$refusals): bool {
+            try {
+                $refusals = $server->isRunning() ? $server->refusals() : [];
+
+                return true;
+            } catch (PredisException) {
+                // Sentinel closes all connections to one that it demotes: also to a former primary that has just come back.
+                return false;
+            }
+        }, 'an answer');
+
+        return $refusals;
     }
 
     public function stop(): void
