@@ -115,6 +115,7 @@ final class ApplicationTest extends TestCase
     public function testASignalEndsACommandAsItEndsBinLarders(): void
     {
         $site = new Site();
+        Site::end($site->run('cache()->put("k", 1);'));
         $top = $site->start('', 'larder:top', '--json', '--interval=60');
         self::assertStringStartsWith('{', (string) $top->line());
         $top->signal(\SIGTERM);
