@@ -297,7 +297,7 @@ final class Codec
      */
     public static function refuse(string $class): never
     {
-        throw Undecodable::because("the class {$class} is not loaded here.");
+        throw Undecodable::outdated("the class {$class} is not loaded here.");
     }
 
     /** @throws Undecodable */
