@@ -17,7 +17,7 @@ use Symfony\Component\Console\Output\OutputInterface;
 /** Shared by all commands that open the cache: chooses the cache and the user, and turns failures into exit statuses. */
 abstract class CacheCommand extends Command
 {
-    /** Whether it makes the cache where there is none. */
+    /** Whether it makes the cache where there is none. What removes something does: after a change of the DSN it counts for what the web still has from the former cache. */
     protected const MAKES = false;
 
     protected function configure(): void

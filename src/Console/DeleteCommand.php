@@ -15,7 +15,6 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('delete', 'Remove keys from every tier')]
 final class DeleteCommand extends CacheCommand
 {
-    // It counts for what the web has from another cache until now (after a change of the DSN), so it is done there as well.
     protected const MAKES = true;
 
     protected function configure(): void

@@ -14,7 +14,6 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('flush', 'Empty the cache, or one group')]
 final class FlushCommand extends CacheCommand
 {
-    // It counts for what the web has from another cache until now (after a change of the DSN), so it is done there as well.
     protected const MAKES = true;
 
     protected function configure(): void

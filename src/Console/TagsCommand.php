@@ -15,7 +15,6 @@ use Symfony\Component\Console\Output\OutputInterface;
 #[AsCommand('tags', 'Invalidate all entries that carry a tag')]
 final class TagsCommand extends CacheCommand
 {
-    // It counts for what the web has from another cache until now (after a change of the DSN), so it is done there as well.
     protected const MAKES = true;
 
     protected function configure(): void

@@ -206,10 +206,9 @@ final class PrivateDirectory
             'No space left' => 'Make room on its disk, or free inodes (df, df -i)',
             'quota exceeded' => 'Make room: the user has used up what the disk\'s quota gives',
             'Read-only' => 'Choose a directory on a file system that can be written to',
-            'File exists' => 'A file has the name of a directory on this path: choose another',
-            'Not a directory' => 'A file has the name of a directory on this path: choose another',
-        ] as $part => $advice) {
-            if (\stripos($reason, $part) !== false) {
+            'File exists|Not a directory' => 'A file has the name of a directory on this path: choose another',
+        ] as $pattern => $advice) {
+            if (\preg_match("/$pattern/i", $reason) === 1) {
                 return $advice;
             }
         }

@@ -12,6 +12,9 @@ use PHPUnit\Framework\TestCase;
 /** Several releases of an application on one cache, with the option `fingerprint`. */
 final class ReleasesTest extends TestCase
 {
+    /** A pattern: what the log says of a value that is a miss for no deployment's sake. */
+    private string $logged = '';
+
     private TemporaryDirectory $directory;
 
     protected function setUp(): void
@@ -47,6 +50,7 @@ final class ReleasesTest extends TestCase
     #[DataProvider('releases')]
     public function testAValueOfAClassThatIsDeclaredOtherwiseIsMissed(string $first, string $second, bool $isRead): void
     {
+        $this->logged = $first === 'enum Suit { case A; } class Item { public Suit $suit = Suit::A; }' ? 'unserialize\(\): Error at offset' : '';
         // Without the extension there is no segment, and both were the same.
         foreach (\extension_loaded('larder') ? ['none', 'segment'] : ['none'] as $near) {
             $each = static fn(string $what): string => "array_map(function (string \$key, Closure \$value) use (\$cache) { return $what; }, ['$near item', '$near deep'], [fn() => new Item, fn() => ['deep' => ['in' => new Item]]])";
@@ -78,6 +82,7 @@ final class ReleasesTest extends TestCase
 
     public function testTheAllowedClassesAreThoseOfEachProcess(): void
     {
+        $this->logged = 'the option "classes" does not allow';
         $class = 'class Item { public int $a = 1; } class Other { function __wakeup(): void { touch("' . $this->directory->file('woken') . '"); } }';
         self::assertTrue($this->release($class, '$cache->set("item", new Item) && $cache->set("other", [new Other]) && $cache->set("text", "x")', 'none', []));
         foreach ([['classes' => ['Item']], ['classes' => 'Item,Nothing', 'fingerprint' => false]] as $options) {
@@ -99,8 +104,7 @@ final class ReleasesTest extends TestCase
         $process = Process::php(__DIR__ . '/release.php', [\json_encode($options, \JSON_THROW_ON_ERROR), $code, $action]);
         $process->closeInput();
         $output = $process->output(60.0);
-        // The log names a value that an enum's case, or a class that is allowed, is missing for.
-        $errors = \preg_replace('/^larder: The key "[\w ]+" is a miss\. A stored value could not be decoded: (the option "classes" does not allow|unserialize\(\): Error at offset).*\n/m', '', $process->errors());
+        $errors = $this->logged === '' ? $process->errors() : \preg_replace('/^larder: The key "[\w ]+" is a miss\. A stored value could not be decoded: ' . $this->logged . '.*\n/m', '', $process->errors());
         self::assertSame([0, ''], [$process->wait(60.0), $errors], $output);
 
         return \json_decode($output, true);

@@ -7,10 +7,10 @@ namespace Larder\Tests\Request;
 use Larder\Cache;
 use Larder\Codec\Undecodable;
 use Larder\Request\RequestTier;
+use Larder\Tests\Faults\Lines;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\TestCase;
-use Psr\Log\AbstractLogger;
 
 /** A value that cannot be decoded is a miss each time: the log tells which, and why. Of a deployment that changed a class it says nothing. */
 #[CoversClass(RequestTier::class)]
@@ -19,35 +19,25 @@ final class UndecodableValueTest extends TestCase
 {
     private TemporaryDirectory $directory;
 
-    private AbstractLogger $log;
-
-    /** @var list<string> */
-    public static array $lines = [];
+    private Lines $log;
 
     protected function setUp(): void
     {
         $this->directory = new TemporaryDirectory();
         Asleep::$fails = false;
-        self::$lines = [];
-        $this->log = new class extends AbstractLogger {
-            /** @param array<mixed> $context */
-            public function log(mixed $level, string|\Stringable $message, array $context = []): void
-            {
-                UndecodableValueTest::$lines[] = (string) $message;
-            }
-        };
+        $this->log = new Lines();
     }
 
     public function testTheLogSaysWhyAnObjectThatCannotWakeUpIsAMiss(): void
     {
         $this->open()->set('the key', new Asleep());
         self::assertEquals(new Asleep(), $this->open()->get('the key'));
-        self::assertSame([], self::$lines);
+        self::assertSame([], $this->log->lines);
 
         Asleep::$fails = true;
         self::assertSame('none', $this->open()->get('the key', 'none'));
         self::assertSame('none', $this->open()->get('the key', 'none'));
-        self::assertSame(['larder: The key "the key" is a miss. A stored value could not be decoded: DomainException: cannot wake up'], self::$lines);
+        self::assertSame(['warning: larder: The key "the key" is a miss. A stored value could not be decoded: DomainException: cannot wake up'], $this->log->lines);
     }
 
     public function testNothingIsSaidOfAClassThatWasDeployedAnew(): void
@@ -56,7 +46,7 @@ final class UndecodableValueTest extends TestCase
         $this->open()->set('other', new Asleep());
         self::assertEquals(new Asleep(), $this->open(['fingerprint' => true])->get('key'));
         self::assertNull($this->open(['fingerprint' => true])->get('other'));
-        self::assertSame([], self::$lines);
+        self::assertSame([], $this->log->lines);
     }
 
     /** @param array<string, mixed> $options */
