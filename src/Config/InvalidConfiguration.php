@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Config;
 
+use Larder\System\Printable;
 use Larder\System\UnsafeDirectory;
 
 /**
@@ -272,7 +273,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
             $text = \substr($text, 0, 200) . '…';
         }
 
-        return \preg_replace('/[\x00-\x1f\x7f]/', '?', $text) ?? '…';
+        return Printable::text($text);
     }
 
     private static function shown(mixed $given): string

@@ -194,7 +194,7 @@ final class FleetCommand extends Command
         }
         if ($gone !== [] && $input->getOption('yes') !== true) {
             if (!$input->isInteractive()) {
-                throw new InvalidArgumentException('Nobody is there to answer: say --yes to remove these files.');
+                throw new InvalidArgumentException('There is no terminal to ask on: add --yes to remove these files.');
             }
             $queues = \count(\array_filter($gone, static fn(Found $found): bool => $found->kind === FileNames::QUEUE));
             if (!(new SymfonyStyle($input, $output))->confirm('Remove what Larder made there?' . ($queues === 0 ? '' : " The messages of $queues queues go too."), false)) {
@@ -208,7 +208,7 @@ final class FleetCommand extends Command
             foreach ($orphans->left as $path => $why) {
                 $output->writeln('<comment>!</comment> ' . self::escaped($path) . ': the directory stays: ' . self::escaped($why));
             }
-            $output->writeln(\sprintf('%d of %d of users who do not exist: %s removed', $orphans->removed, \count($gone), Text::bytes($bytes)));
+            $output->writeln(\sprintf('Removed %d of %d that belonged to users who do not exist: %s', $orphans->removed, \count($gone), Text::bytes($bytes)));
         }
 
         return $orphans->left === [] ? Application::OK : Application::NOT_DONE;

@@ -31,7 +31,7 @@ final class FailureLog
             return;
         }
         self::$last[$part] = $now;
-        $line = 'larder: ' . \preg_replace('/[\x00-\x1f\x7f]/', ' ', $message);
+        $line = 'larder: ' . Printable::text(\strtr($message, "\t\r\n", '   '));
         try {
             $this->logger === null ? ErrorLog::write($line) : $this->logger->warning($line, ['part' => $part]);
         } catch (\Throwable) {

@@ -30,7 +30,11 @@ final class FailureLogTest extends TestCase
         (new FailureLog($log))->report('part ' . \bin2hex(\random_bytes(4)), "a\nforged: line\r\nand another");
         // A server's answer may hold a NUL byte, at which PHP's error log ends a line, or codes for a terminal.
         (new FailureLog($log))->report('part ' . \bin2hex(\random_bytes(4)), "answered \"\0\x1b[31m\"; going on");
-        self::assertSame(['warning: larder: a forged: line  and another', 'warning: larder: answered "  [31m"; going on'], $log->lines);
+        self::assertSame(['warning: larder: a forged: line  and another', 'warning: larder: answered "\x00\x1b[31m"; going on'], $log->lines);
+        // Nor may a key that turns the writing round, ends a line only for some readers, or is not UTF-8, at which a log in JSON fails.
+        (new FailureLog($log))->report('part ' . \bin2hex(\random_bytes(4)), "the value of \"a\u{202e}b\u{2028}\" is lost");
+        (new FailureLog($log))->report('part ' . \bin2hex(\random_bytes(4)), "the value of \"a\xff\" is lost");
+        self::assertSame(['warning: larder: the value of "a\xe2\x80\xaeb\xe2\x80\xa8" is lost', 'warning: larder: the value of "a\377" is lost'], \array_slice($log->lines, 2));
     }
 
     public function testALoggerThatFailsHarmsNobody(): void

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Console\Support;
 
+use Larder\System\Printable;
 use Symfony\Component\Console\Formatter\OutputFormatter;
 use Symfony\Component\Console\Output\OutputInterface;
 
@@ -12,9 +13,6 @@ final class Text
 {
     /** Levels of a value in JSON: the document around it is one more, and JSON's parsers often refuse more than 512. */
     private const DEPTH = 511;
-
-    /** Characters that control a terminal, turn the writing round or are not seen (Unicode: Cc, Bidi_Control, Default_Ignorable_Code_Point but for what joins letters, and the empty Braille pattern). */
-    private const HIDDEN = '[\x00-\x1f\x7f-\x{9f}\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180b}-\x{180f}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{2800}\x{3164}\x{fe00}-\x{fe0f}\x{feff}\x{ffa0}\x{fff0}-\x{fffb}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}\x{e0000}-\x{e0fff}]';
 
     public static function bytes(int $bytes): string
     {
@@ -53,13 +51,7 @@ final class Text
     /** Formats a key or another string of unknown origin: nothing reaches the terminal that controls it, or turns the writing round. */
     public static function line(string $text, int $width = 60): string
     {
-        $text = \preg_replace_callback(
-            '/' . self::HIDDEN . '/u',
-            static fn(array $match): string => '\x' . \implode('\x', \str_split(\bin2hex($match[0]), 2)),
-            \preg_match('//u', $text) === 1 ? $text : \addcslashes($text, "\x80..\xff"),
-        ) ?? '';
-
-        return \mb_strimwidth($text, 0, $width, '…', 'UTF-8');
+        return \mb_strimwidth(Printable::text($text), 0, $width, '…', 'UTF-8');
     }
 
     /** The same for Symfony's output, which would take what looks like its markup for that: `<error>`, `<href=…>`. */
@@ -85,7 +77,7 @@ final class Text
         $json = (string) \json_encode($document, $pretty ? $flags | \JSON_PRETTY_PRINT : $flags);
         // All of these lie in strings, but for the line's ends of a pretty document.
         $output->writeln((string) \preg_replace_callback(
-            '/(?!\n)' . self::HIDDEN . '/u',
+            '/(?!\n)' . Printable::HIDDEN . '/u',
             static fn(array $match): string => \strlen($match[0]) > 3 ? \trim((string) \json_encode($match[0]), '"') : \sprintf('\u%04x', \mb_ord($match[0], 'UTF-8')),
             $json,
         ), OutputInterface::OUTPUT_RAW);

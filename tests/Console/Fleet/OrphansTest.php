@@ -66,7 +66,7 @@ final class OrphansTest extends FleetCase
         $child = $this->server->fleet('--remove-orphans --yes');
 
         self::assertSame(0, $child->status, $child->output . $child->errors);
-        self::assertStringContainsString('11 of users who do not exist: ', $child->output);
+        self::assertStringContainsString('11 that belonged to users who do not exist: ', $child->output);
         self::assertSame([], \array_diff(\scandir($home) ?: [], ['.', '..']));
         self::assertFileDoesNotExist("{$this->server->root}/state/" . self::ANNA);
         self::assertFileExists("$bert/larder.db");
@@ -351,7 +351,7 @@ final class OrphansTest extends FleetCase
         $this->server->deleteUsers();
         $child = $this->server->fleet('--remove-orphans --yes', self::ANNA);
 
-        self::assertStringContainsString('0 of users who do not exist', $child->output);
+        self::assertStringContainsString('0 that belonged to users who do not exist', $child->output);
         self::assertFileExists("{$this->server->root}/shm/larder-" . self::ANNA . '/memory-of-running-php');
     }
 

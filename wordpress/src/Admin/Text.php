@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\WordPress\Admin;
 
+use Larder\System\Printable;
+
 /** Numbers and names as the reader's language writes them; not escaped. */
 final class Text
 {
@@ -79,11 +81,10 @@ final class Text
         };
     }
 
-    /** A key or a group of unknown origin on one line: no control characters, and no bytes that are not UTF-8. */
+    /** A key or a group of unknown origin on one line: no hidden characters, and no bytes that are not UTF-8. */
     public static function line(string $text, int $longest = 120): string
     {
-        $text = \preg_match('//u', $text) === 1 ? $text : \addcslashes($text, "\x80..\xff");
-        $text = \preg_replace_callback('/[\x00-\x1f\x7f]/', static fn(array $match): string => \sprintf('\x%02x', \ord($match[0])), $text) ?? '';
+        $text = Printable::text($text);
 
         return \mb_strlen($text) > $longest ? \mb_substr($text, 0, $longest - 1) . '…' : $text;
     }
