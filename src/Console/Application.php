@@ -60,6 +60,7 @@ final class Application extends Symfony
             'page:warm' => static fn(): PageWarmCommand => new PageWarmCommand(),
             'queue:work' => static fn(): QueueWorkCommand => new QueueWorkCommand(),
             'queue:status' => static fn(): QueueStatusCommand => new QueueStatusCommand(),
+            'queue:waiting' => static fn(): QueueWaitingCommand => new QueueWaitingCommand(),
             'queue:dead' => static fn(): QueueDeadCommand => new QueueDeadCommand(),
             'queue:retry' => static fn(): QueueRetryCommand => new QueueRetryCommand(),
             'queue:purge' => static fn(): QueuePurgeCommand => new QueuePurgeCommand(),

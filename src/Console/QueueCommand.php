@@ -102,6 +102,14 @@ abstract class QueueCommand extends Command
         self::isJson($input) ? Text::json($output, ['queue' => $name] + $figures) : $output->writeln($line);
     }
 
+    /** @return list<string> of the messages that are named */
+    final protected static function ids(InputInterface $input): array
+    {
+        $ids = $input->getArgument('id');
+
+        return \is_array($ids) ? \array_values(\array_filter($ids, \is_string(...))) : [];
+    }
+
     final protected static function isJson(InputInterface $input): bool
     {
         return $input->getOption('json') === true;

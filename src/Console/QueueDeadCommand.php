@@ -38,8 +38,7 @@ final class QueueDeadCommand extends QueueCommand
     protected function work(Queue $queue, string $name, InputInterface $input, OutputInterface $output): int
     {
         $age = self::age(self::text($input, 'older-than') ?? '0');
-        $ids = $input->getArgument('id');
-        $ids = \is_array($ids) ? \array_values(\array_filter($ids, \is_string(...))) : [];
+        $ids = self::ids($input);
         if ($input->getOption('delete') === true) {
             if (\count(\array_filter([$ids !== [], $input->getOption('all') === true, $age > 0])) !== 1) {
                 throw new InvalidArgumentException('Name the messages, or say --older-than=30d, or --all.');

@@ -31,8 +31,7 @@ final class QueueRetryCommand extends QueueCommand
 
     protected function work(Queue $queue, string $name, InputInterface $input, OutputInterface $output): int
     {
-        $ids = $input->getArgument('id');
-        $ids = \is_array($ids) ? \array_values(\array_filter($ids, \is_string(...))) : [];
+        $ids = self::ids($input);
         if (($ids === []) !== ($input->getOption('all') === true)) {
             throw new InvalidArgumentException('Name the messages, or say --all.');
         }

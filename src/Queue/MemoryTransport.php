@@ -72,9 +72,10 @@ final class MemoryTransport implements Transport
         return $ids;
     }
 
-    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message, int $latest): bool
     {
         $noted = $this->scheduled[$schedule] ?? null;
+        $noted = $noted > $latest ? null : $noted;
         if ($noted !== null && $time <= $noted) {
             return false;
         }

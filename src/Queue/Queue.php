@@ -382,9 +382,9 @@ final class Queue
      *
      * @param ?New $message
      */
-    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message, int $latest): bool
     {
-        return $this->transport()->pushForTime($schedule, $time, $since, $message);
+        return $this->transport()->pushForTime($schedule, $time, $since, $message, $latest);
     }
 
     /** @internal for FakeQueue: a body as a worker gets it; null: it cannot be had here */

@@ -107,13 +107,15 @@ final class RedisScript
     public const PUSH_KEYED = self::COMMON . 'promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))' . "\n" . self::PUSH;
 
     /**
-     * ARGV: as for PUSH, with one message or none; then the schedule's name, the time, and what counts as noted where nothing is.
+     * ARGV: as for PUSH, with one message or none; then the schedule's name, the time, what counts as noted where nothing is, and
+     * the time after which a noted one counts as none.
      * The time is noted last: not where the queue is full. Gives no id where nothing was added.
      */
     public const PUSH_FOR_TIME = self::COMMON . <<<'LUA'
         promote(clock(), tonumber(ARGV[2]), tonumber(ARGV[3]))
-        local since, time, name = tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV)), table.remove(ARGV)
+        local latest, since, time, name = tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV)), table.remove(ARGV)
         local noted = tonumber(redis.call('HGET', base .. ':s', name) or nil)
+        if noted and noted > latest then noted = nil end
         if noted and time <= noted then return {} end
         local function push()
 

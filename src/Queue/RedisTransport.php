@@ -83,10 +83,10 @@ final class RedisTransport implements Transport
         return \array_map($this->outside(...), self::texts($reply));
     }
 
-    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message, int $latest): bool
     {
         $reply = $this->keep(RedisScript::PUSH_FOR_TIME, [
-            (string) $this->limit, (string) $this->retry->most, self::PROMOTED, ...($message === null ? [] : self::arguments($message)), $schedule, (string) $time, (string) $since,
+            (string) $this->limit, (string) $this->retry->most, self::PROMOTED, ...($message === null ? [] : self::arguments($message)), $schedule, (string) $time, (string) $since, (string) $latest,
         ]);
         if (\is_int($reply)) {
             throw QueueFull::holding($this->queue, $reply, $this->limit);

@@ -21,6 +21,9 @@ use Larder\Config\InvalidConfiguration;
  */
 final class Schedule
 {
+    /** Seconds by which the clocks of servers may differ. A time that is noted further ahead is of a clock that was set back, and must not hold up the schedule until then. */
+    private const AHEAD = 3600;
+
     /** @var array<string, Entry> by name, expression and time zone */
     private array $entries = [];
 
@@ -86,11 +89,11 @@ final class Schedule
         $failure = null;
         foreach ($this->entries as $name => ['recurrence' => $recurrence, 'message' => $message, 'late' => $late, 'done' => $done]) {
             $time = $recurrence->last($now);
-            if ($time <= $done) {
+            if ($time <= $done && $done <= $now + self::AHEAD) {
                 continue;
             }
             try {
-                $count += (int) $this->queue->pushForTime($name, $time, $this->began, $late === null || $now - $time <= $late ? $message : null);
+                $count += (int) $this->queue->pushForTime($name, $time, $this->began, $late === null || $now - $time <= $late ? $message : null, $now + self::AHEAD);
                 $this->entries[$name]['done'] = $time;
             } catch (QueueFailure $failure) {
                 // The others may be possible.

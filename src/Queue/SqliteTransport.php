@@ -66,13 +66,13 @@ final class SqliteTransport implements Transport
         return $ids;
     }
 
-    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message, int $latest): bool
     {
-        $isPushed = $this->look(function (SqliteConnection $connection, array $state) use ($schedule, $time, $since, $message): bool {
+        $isPushed = $this->look(function (SqliteConnection $connection, array $state) use ($schedule, $time, $since, $message, $latest): bool {
             $count = 0;
             // Not in the schema: most queues have no schedule.
             MessageTables::run($connection, 'CREATE TABLE IF NOT EXISTS scheduled (name BLOB PRIMARY KEY, time INTEGER NOT NULL) WITHOUT ROWID', []);
-            $noted = MessageTables::rows($connection, 'SELECT time FROM scheduled WHERE name = ?', [$schedule])[0][0] ?? null;
+            $noted = MessageTables::rows($connection, 'SELECT time FROM scheduled WHERE name = ? AND time <= ?', [$schedule, $latest])[0][0] ?? null;
             if ($noted !== null && $time <= $noted) {
                 return false;
             }

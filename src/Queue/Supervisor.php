@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\System\Clock;
 use Larder\System\Quiet;
 
 /**
@@ -129,7 +130,7 @@ final class Supervisor
     private function start(): void
     {
         foreach ($this->missing as $number => $at) {
-            if ($at > \microtime(true)) {
+            if ($at > Clock::seconds()) {
                 continue;
             }
             $worker = WorkerProcess::start($this->command);
@@ -148,7 +149,7 @@ final class Supervisor
 
     private function wait(): void
     {
-        $now = \microtime(true);
+        $now = Clock::seconds();
         $seconds = self::LOOK;
         $read = [];
         foreach ($this->workers as $worker) {
@@ -182,7 +183,7 @@ final class Supervisor
             $kind = $event['event'] ?? '';
             if ($kind === 'begin' && \is_string($event['id'] ?? null) && \is_string($event['token'] ?? null) && \is_int($event['attempts'] ?? null)) {
                 $worker->message = $this->queue->held($event['id'], $event['token'], $event['attempts']);
-                $worker->since = $worker->extended = \microtime(true);
+                $worker->since = $worker->extended = Clock::seconds();
                 $worker->hasBegun = true;
                 $this->rest = 0.0;
             } elseif ($kind === 'end') {
@@ -207,7 +208,7 @@ final class Supervisor
 
     private function lookAfter(WorkerProcess $worker): void
     {
-        $now = \microtime(true);
+        $now = Clock::seconds();
         if ($worker->message === null) {
             return;
         }
@@ -242,7 +243,7 @@ final class Supervisor
 
     private function giveBack(WorkerProcess $worker, Message $message, string $error): void
     {
-        $seconds = \round(\microtime(true) - $worker->since, 6);
+        $seconds = \round(Clock::seconds() - $worker->since, 6);
         if ($this->attempt(fn(): bool => $message->release($this->stops > 1 ? 0 : null, $error)) === true) {
             ($this->tell)([
                 'event' => 'job', 'worker' => $worker->pid, 'id' => $message->id, 'outcome' => $message->isLast() ? 'dead' : 'released',
@@ -256,14 +257,14 @@ final class Supervisor
     {
         $this->rest = \min(self::LAST_REST, \max(self::FIRST_REST, $this->rest * 2));
 
-        return \microtime(true) + $this->rest;
+        return Clock::seconds() + $this->rest;
     }
 
     /** The next of those to be renewed, once the one before it has a successor. */
     private function renewNext(): void
     {
         foreach ($this->workers as $worker) {
-            if ($worker->isDraining() || (!$worker->isReady && \microtime(true) - $worker->started < self::READY)) {
+            if ($worker->isDraining() || (!$worker->isReady && Clock::seconds() - $worker->started < self::READY)) {
                 return;
             }
         }

@@ -37,13 +37,14 @@ interface Transport
      * @param int    $time     Unix time
      * @param int    $since    what counts as noted where nothing is
      * @param ?New   $message  null: the time is only noted
+     * @param int    $latest   a noted time after this one counts as none: a clock that was ahead and was set back has noted it
      *
      * @return bool whether this call has added it: not with a key that a message has already
      *
      * @throws QueueFull      nothing was added or noted
      * @throws QueueFailure   nothing is known
      */
-    public function pushForTime(string $schedule, int $time, int $since, ?array $message): bool;
+    public function pushForTime(string $schedule, int $time, int $since, ?array $message, int $latest): bool;
 
     /**
      * Hands out messages that are due: the greatest priority first, then the oldest. Each is hidden from others for a time.

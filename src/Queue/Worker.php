@@ -67,7 +67,7 @@ final class Worker
         \register_shutdown_function(fn() => $process === Fork::pid() && $this->end());
         $this->tell(['event' => 'ready']);
         $this->report();
-        $begin = \microtime(true);
+        $begin = Clock::seconds();
         $done = null;
         while (true) {
             $isLast = $this->isStopped || $this->link?->isClosed() === true || $this->limits->areReached($this->handled, $begin);
@@ -94,7 +94,7 @@ final class Worker
     /** @return ?Message null: it is not this worker's any more */
     private function handle(Message $message): ?Message
     {
-        $this->since = \microtime(true);
+        $this->since = Clock::seconds();
         [$id, $token] = $message->claim();
         $this->tell(['event' => 'begin', 'id' => $id, 'token' => $token, 'attempts' => $message->attempts]);
         $this->report();
@@ -159,12 +159,12 @@ final class Worker
      */
     private function persist(\Closure $do, int $seconds = 0): mixed
     {
-        $end = \microtime(true) + $seconds;
+        $end = Clock::seconds() + $seconds;
         for ($rest = self::FIRST_REST; true; $rest = \min(self::LAST_REST, $rest * 2)) {
             try {
                 return $do();
             } catch (QueueFailure $failure) {
-                $isLast = $this->limits->whileEmpty && \microtime(true) >= $end;
+                $isLast = $this->limits->whileEmpty && Clock::seconds() >= $end;
                 if ($isLast && $this->link === null) {
                     throw $failure;
                 }
@@ -214,7 +214,7 @@ final class Worker
 
     private function tellEnd(Message $message, string $outcome, string $error): void
     {
-        $this->tell(['event' => 'end', 'id' => $message->id, 'outcome' => $outcome, 'attempts' => $message->attempts, 'seconds' => \round(\microtime(true) - $this->since, 6), 'error' => $error]);
+        $this->tell(['event' => 'end', 'id' => $message->id, 'outcome' => $outcome, 'attempts' => $message->attempts, 'seconds' => \round(Clock::seconds() - $this->since, 6), 'error' => $error]);
     }
 
     /** @param array<string, mixed> $event */

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\System\Clock;
+
 /** When a worker ends by itself, always between two messages. Zero: never for this reason. */
 final readonly class WorkerLimits
 {
@@ -18,7 +20,7 @@ final readonly class WorkerLimits
     public function areReached(int $handled, float $begin): bool
     {
         return ($this->jobs > 0 && $handled >= $this->jobs)
-            || ($this->seconds > 0 && \microtime(true) - $begin >= $this->seconds)
+            || ($this->seconds > 0 && Clock::seconds() - $begin >= $this->seconds)
             || ($this->memory > 0 && \memory_get_usage(true) >= $this->memory);
     }
 }

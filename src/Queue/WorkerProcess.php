@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Queue;
 
+use Larder\System\Clock;
 use Larder\System\Quiet;
 
 /**
@@ -42,7 +43,7 @@ final class WorkerProcess
     private function __construct(private readonly mixed $process, private mixed $closed, private mixed $events)
     {
         $this->pid = \proc_get_status($process)['pid'];
-        $this->started = \microtime(true);
+        $this->started = Clock::seconds();
         \stream_set_blocking($events ?? throw new \LogicException('It has just begun.'), false);
     }
 

@@ -7,8 +7,8 @@ namespace Larder\System;
 /**
  * The clock by which the processes of one machine judge what has expired.
  *
- * It counts from the machine's boot and nobody can set it, so two processes agree on it even while somebody sets the wall
- * clock. On most machines hrtime() is that clock. But hrtime() stands still while the machine sleeps, and tools that shift
+ * It counts from the machine's boot and cannot be set, so two processes agree on it even while the wall clock is set.
+ * On most machines hrtime() is that clock. But hrtime() stands still while the machine sleeps, and tools that shift
  * a process's time shift it too. /proc/uptime (proc(5)) does neither, so this class compares the two once a second.
  */
 final class Clock
@@ -57,7 +57,13 @@ final class Clock
         return self::$behind;
     }
 
-    /** Milliseconds of the wall clock, which anybody may set. */
+    /** Seconds for measuring how long something takes within a process: setting the wall clock changes nothing. It stands still while the machine sleeps. */
+    public static function seconds(): float
+    {
+        return \hrtime(true) / 1e9;
+    }
+
+    /** Milliseconds of the wall clock, which may be set. */
     public static function wall(): int
     {
         return (int) (\microtime(true) * 1000);

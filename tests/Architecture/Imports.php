@@ -53,7 +53,7 @@ final class Imports
         'Console\Fleet' => ['System', 'Store\File', 'Config', 'Console\Support'],
         'Console\Page' => ['Config', '', 'Page', 'Console\Support'],
         'Console\Warm' => ['System', 'Page\Http', 'Page', 'Console\Support', 'Console\Page'],
-        'Console\Queue' => ['Queue', 'Console\Support'],
+        'Console\Queue' => ['System', 'Queue', 'Console\Support'],
         'Console' => ['System', 'Codec', 'Request', 'Config', '', 'Metrics', 'Page', 'Page\Files', 'Queue', 'Console\Support', 'Console\Doctor', 'Console\Fleet', 'Console\Page', 'Console\Warm', 'Console\Queue'],
         'Bridge\Laravel' => ['System', 'Codec', 'Config', 'Request', 'Lock', 'Session', '', 'Queue', 'Console\Support', 'Console'],
         'SymfonyBundle\Cache' => ['Codec', ''],

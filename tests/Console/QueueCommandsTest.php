@@ -44,7 +44,7 @@ final class QueueCommandsTest extends TestCase
     /** Seen to fail: it was made, and looked in order for ever. */
     public function testAQueueThatIsNotThereIsNotMade(): void
     {
-        foreach (['queue:status', 'queue:dead', 'queue:retry', 'queue:purge'] as $command) {
+        foreach (['queue:status', 'queue:waiting', 'queue:dead', 'queue:retry', 'queue:purge'] as $command) {
             $child = $this->larder([$command, 'mial', '--dsn=' . $this->dsn()]);
             self::assertNotSame(0, $child->status, $command);
             self::assertStringContainsString('There is no queue mial in', $child->errors, $command);
@@ -99,6 +99,31 @@ final class QueueCommandsTest extends TestCase
         self::assertSame(1, $this->larder(['queue:dead', 'mail', $ids[1], '--delete'])->status);
         self::assertSame("2 removed\n", $this->larder(['queue:dead', 'mail', '--delete', '--all'])->output);
         self::assertSame([], $this->json('queue:dead', ['mail']));
+    }
+
+    public function testWhatWaitsIsShownAndRemoved(): void
+    {
+        $ids = $this->queue->pushMany(['a', ['to' => 'b'], "\xff"]);
+        $ids[] = $this->queue->push('later', delay: 600);
+        $first = $this->queue->push('first', priority: 1);
+
+        $waiting = $this->json('queue:waiting', ['mail', '--limit=2']);
+        self::assertSame([$first, $ids[0]], \array_column($waiting, 'id'));
+        self::assertSame([['type' => 'string', 'value' => 'first'], ['type' => 'string', 'value' => 'a']], \array_column($waiting, 'body'));
+        self::assertSame(5, $this->queue->size(), 'Nothing was handed out.');
+        $lines = \explode("\n", $this->larder(['queue:waiting', 'mail'])->output);
+        self::assertSame("$ids[0]  0 attempts  a", $lines[1]);
+        self::assertStringContainsString('\377', $lines[3]);
+        self::assertSame("$ids[3]  0 attempts  later", $lines[4]);
+        self::assertSame(2, $this->larder(['queue:waiting', 'mail', '--limit=0'])->status);
+
+        self::assertSame("2 removed\n", $this->larder(['queue:purge', 'mail', $ids[1], $ids[3]])->output);
+        self::assertSame(1, $this->larder(['queue:purge', 'mail', $ids[1]])->status);
+        self::assertSame(['first', 'a', "\xff"], \array_column($this->queue->waiting(), 'body'));
+        self::assertSame(['queue' => 'mail', 'removed' => 3], $this->json('queue:purge', ['mail']));
+        $signed = Queue::open(['dsn' => $this->dsn(), 'secret' => 'hidden'], 'mail');
+        $signed->push('a');
+        self::assertStringContainsString('signed', $this->larder(['queue:waiting', 'mail'], ['LARDER_QUEUE_SECRET' => 'another'])->output);
     }
 
     public function testPauseResumeAndPurge(): void

@@ -56,6 +56,20 @@ trait QueueSchedules
         self::assertSame(1, $this->pushedAt($schedule, '2026-01-01 03:00'), 'Nothing was noted, but it began before.');
     }
 
+    // Seen to fail: until 2038 nothing was pushed.
+    public function testAClockThatWasAheadHoldsUpNothingAfterIt(): void
+    {
+        $add = static fn(Schedule $schedule): Schedule => $schedule->add('a', '0 3 * * *', 'a', 'UTC');
+        $works = $add($this->schedule('2026-01-01 12:00'));
+        self::assertSame(1, $this->pushedAt($works, '2038-01-19 03:14'));
+        self::assertSame(0, $this->pushedAt($works, '2026-01-01 12:05'), 'What was before it began was not missed.');
+        self::assertSame(1, $this->pushedAt($works, '2026-01-02 03:00'));
+        self::assertSame(1, $this->pushedAt($add($this->schedule('2038-01-19 03:14')), '2038-01-20 03:00'));
+        $new = $add($this->schedule('2026-01-02 12:00'));
+        self::assertSame([0, 1], [$new->push(), $this->pushedAt($new, '2026-01-03 03:00')]);
+        self::assertSame(0, $this->pushedAt($works, '2026-01-03 03:00'));
+    }
+
     public function testAnotherExpressionIsAnotherMessage(): void
     {
         self::assertSame(0, $this->schedule('2026-01-01 15:00')->add('a', '0 3 * * *', 'a', 'UTC')->push());

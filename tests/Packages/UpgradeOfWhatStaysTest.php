@@ -86,7 +86,7 @@ final class UpgradeOfWhatStaysTest extends TestCase
             $claimed['released']->release(0, 'why');
             $claimed['dead']->bury('an error');
             $claimed['done']->ack();
-            $queue->pushForTime('report', 1000, 900, null);
+            $queue->pushForTime('report', 1000, 900, null, 5000);
             $limited = Larder\Queue\Queue::open($a[0], 'limited');
             $limited->pushMany([1, 2, 3]);
             $limited->atMost(2, 3600)->pop()->ack();
@@ -102,8 +102,8 @@ final class UpgradeOfWhatStaysTest extends TestCase
             $found = [
                 $queue->size(), $queue->stats()['claimed'] + $queue->stats()['ready'] + $queue->stats()['delayed'], array_column($dead, 'body'), array_column($dead, 'error'),
                 $queue->held(...[...$b['held by the new'], 1])->ack(), $queue->held(...[...$b['stays'], 1])->release(), $queue->retryDead(),
-                $queue->pushForTime('report', 1000, 900, $queue->message('report again', 0, 0, null, false)),
-                $queue->pushForTime('report', 1001, 900, $queue->message('report', 0, 0, null, false)),
+                $queue->pushForTime('report', 1000, 900, $queue->message('report again', 0, 0, null, false), 5000),
+                $queue->pushForTime('report', 1001, 900, $queue->message('report', 0, 0, null, false), 5000),
             ];
             $queue->push('twice', key: 'key');
             $queue->push('twice', key: 'stays');

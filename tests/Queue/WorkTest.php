@@ -9,6 +9,7 @@ use Larder\Queue\Queue;
 use Larder\Queue\Schedule;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\RedisServer;
+use Larder\Tests\Support\ShiftedClock;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversNothing;
 use PHPUnit\Framework\Attributes\DataProvider;
@@ -153,6 +154,25 @@ final class WorkTest extends TestCase
         self::assertSame('dead', self::job($work)['outcome']);
         self::assertSame('done', self::job($work)['outcome']);
         self::assertStringStartsWith('It took longer than 1 s', $queue->dead()[0]['error']);
+    }
+
+    // Seen to fail: the worker was killed.
+    public function testAClockThatIsSetForwardKillsNoWorker(): void
+    {
+        ShiftedClock::demand();
+        $clock = $this->root->write('clock', '+0s');
+        $this->queue()->push(['sleep', 2]);
+        $work = $this->work(['--timeout=600', '--visibility=7200'], with: ShiftedClock::changing($clock));
+        $this->awaitLog(['begin sleep']);
+        \file_put_contents($clock, '+3600s');
+        $job = self::job($work);
+        self::assertSame('done', $job['outcome']);
+        self::assertGreaterThan(\time() + 3_000, $job['time'], 'Its clock was set.');
+        $work->signal(\SIGTERM);
+        self::assertSame(0, $work->wait());
+        foreach ([$job['worker'], $work->pid] as $pid) {
+            ShiftedClock::forget($pid);
+        }
     }
 
     public function testSigtermLetsItFinishTheMessage(): void
@@ -469,12 +489,15 @@ final class WorkTest extends TestCase
         return ['LARDER_QUEUE' => $this->dsn(), 'TEST_LOG' => $this->root->file('log'), 'TEST_CACHE' => $this->cache()];
     }
 
-    /** @param list<string> $options */
-    private function work(array $options, string $handler = __DIR__ . '/handler.php'): Process
+    /**
+     * @param list<string>          $options
+     * @param array<string, string> $with    more of its environment
+     */
+    private function work(array $options, string $handler = __DIR__ . '/handler.php', array $with = []): Process
     {
         return new Process(
             [\PHP_BINARY, \dirname(__DIR__, 2) . '/bin/larder', 'queue:work', 'mail', "--handler=$handler", ...$options],
-            $this->environment(),
+            $this->environment() + $with,
         );
     }
 

@@ -32,6 +32,16 @@ final class ShiftedClock
         return ['LD_PRELOAD' => self::library(), 'FAKETIME' => $offset];
     }
 
+    /**
+     * @param string $file holds the seconds, with a sign, and may be changed while the program runs
+     *
+     * @return array<string, string> the program's environment
+     */
+    public static function changing(string $file): array
+    {
+        return ['LD_PRELOAD' => self::library(), 'FAKETIME_TIMESTAMP_FILE' => $file, 'FAKETIME_NO_CACHE' => '1', 'FAKETIME_DONT_FAKE_MONOTONIC' => '1'];
+    }
+
     /** Removes the shared memory that the library makes for a program, and leaves when that ends. */
     public static function forget(int $pid): void
     {

@@ -8,6 +8,7 @@ use Larder\Cache;
 use Larder\Page\Renewal;
 use Larder\Queue\Message;
 use Larder\Queue\Queue;
+use Larder\System\Clock;
 
 /**
  * What Larder does in the background: by a worker (`wp larder queue work`) where one is there, and otherwise at the end of the
@@ -74,10 +75,10 @@ final class Background
     /** A worker is there, or goes. */
     public static function say(Cache $root, bool $isThere): void
     {
-        if ($isThere && \microtime(true) - self::$said < self::SECONDS / 3) {
+        if ($isThere && Clock::seconds() - self::$said < self::SECONDS / 3) {
             return;
         }
-        self::$said = \microtime(true);
+        self::$said = Clock::seconds();
         $root->refresh();
         $records = ObjectCache::records($root);
         $isThere ? $records->set(self::RECORD, true, self::SECONDS) : $records->delete(self::RECORD);

@@ -77,7 +77,7 @@ final class Replicas
         // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- PHP's own clock
         $began = $_SERVER['REQUEST_TIME_FLOAT'] ?? 0.0;
         $now = \microtime(true);
-        $since = \max(\is_float($began) ? $began : 0.0, $now - self::KEPT) - self::lag() - self::SKEW;
+        $since = \min($now, \max(\is_float($began) ? $began : 0.0, $now - self::KEPT)) - self::lag() - self::SKEW;
         $keys = [];
         for ($span = self::span($since), $last = self::span($now + self::SKEW); $span <= $last; $span++) {
             foreach ($names as $name) {

@@ -7,6 +7,7 @@ namespace Larder\Console\Queue;
 use Larder\Console\Support\Text;
 use Larder\Queue\Queue;
 use Larder\Queue\QueueFailure;
+use Larder\System\Clock;
 use Symfony\Component\Console\Output\ConsoleOutputInterface;
 use Symfony\Component\Console\Output\ConsoleSectionOutput;
 use Symfony\Component\Console\Output\OutputInterface;
@@ -38,7 +39,7 @@ final class Progress
         bool $isJson,
     ) {
         $this->section = $output instanceof ConsoleOutputInterface && $output->isDecorated() && !$isJson ? $output->section() : null;
-        $this->begin = \microtime(true);
+        $this->begin = Clock::seconds();
     }
 
     /** @param array<array-key, mixed> $event of Supervisor */
@@ -90,7 +91,7 @@ final class Progress
 
     private function show(bool $isLast): void
     {
-        $now = \microtime(true);
+        $now = Clock::seconds();
         if ($this->section === null || (!$isLast && $now - $this->changed < self::CHANGE)) {
             return;
         }
