@@ -101,8 +101,9 @@ final class PrivateDirectory
         if ($exposure !== null) {
             throw UnsafeDirectory::because(
                 $path,
-                'lies below ' . $exposure . ', where everybody can write: another directory could be put in its place',
-                'give a directory elsewhere, or type: chmod o-w ' . WrongUser::quoted($exposure),
+                'lies below ' . $exposure . ', where every user can write: another directory could be put in its place',
+                // A volume of Kubernetes' (emptyDir) is like that. Without its mode this user could make nothing there.
+                'give a directory elsewhere, or ' . (Ownership::user() !== 0 && \fileowner($exposure) === 0 ? 'let root type: chmod +t ' : 'type: chmod o-w ') . WrongUser::quoted($exposure),
             );
         }
         $isNew = !\is_dir($path);

@@ -136,7 +136,7 @@ final readonly class Settings
             $storage = WrongUser::quoted($this->storage);
             $isOurs = \fileowner($this->storage) === Ownership::user();
             $command = ($isOurs ? ': ' : ' as root: chown -R ' . WrongUser::quoted(Ownership::name(Ownership::user()) . ':') . " $storage && ") . "chmod -R o-w $storage";
-            throw new InvalidConfiguration("Larder keeps its files below $storage, where everybody can write: another directory could be put in their place. To fix it, type$command", 0, $e);
+            throw new InvalidConfiguration("Larder keeps its files below $storage, where every user can write: another directory could be put in their place. To fix it, type$command", 0, $e);
         }
     }
 

@@ -69,13 +69,14 @@ final class Folder
         if (!\str_starts_with($path, '/tmp/') && !\str_starts_with($path, '/var/tmp/')) {
             return;
         }
+        // Alpine's glob() knows no braces.
         $services = match ($sapi) {
-            'apache2handler' => '{apache2,httpd}',
-            'fpm-fcgi' => 'php*fpm',
-            default => '{apache2,httpd,php*fpm}',
+            'apache2handler' => ['apache2', 'httpd'],
+            'fpm-fcgi' => ['php*fpm'],
+            default => ['apache2', 'httpd', 'php*fpm'],
         };
         foreach (['etc/systemd/system', 'usr/lib/systemd/system', 'lib/systemd/system'] as $units) {
-            foreach (\glob("$root$units/$services.service", \GLOB_BRACE) ?: [] as $unit) {
+            foreach (\array_merge(...\array_map(static fn(string $service): array => \glob("$root$units/$service.service") ?: [], $services)) as $unit) {
                 if (\is_dir($root . 'sys/fs/cgroup/system.slice/' . \basename($unit)) && \is_readable($unit) && \preg_match('/^\s*PrivateTmp\s*=\s*(true|yes|1|on|disconnected)\s*$/mi', (string) \file_get_contents($unit)) === 1) {
                     yield Finding::warn(
                         'private /tmp',

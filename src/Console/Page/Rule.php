@@ -11,7 +11,7 @@ final readonly class Rule
     private const RULES = [
         // What the request says.
         'the visitor has identified himself' => ['RFC 9111, section 3.5: what a visitor who is known gets may be his alone', 'Ask without that field. If it identifies nobody and no page depends on it, name it in the option ignoredFields.'],
-        'the visitor has a cookie' => ['a cookie that nobody knows makes a page private', 'If no page depends on this cookie, name it in the option ignoredCookies; if pages differ by it and everybody with the same value gets the same, in varyCookies.'],
+        'the visitor has a cookie' => ['an unknown cookie makes a page private', 'If no page depends on this cookie, name it in the option ignoredCookies; if pages differ by it and all visitors with the same value get the same, in varyCookies.'],
         'may change what the application does' => ['a field that may give the request another method, host or target makes its page private', 'Let the web server or the proxy remove this field; or name it in the option ignoredFields, if no page depends on it.'],
         'is no address' => ['a field that should hold an address, and that the application may print, makes the page private if it holds anything else', 'Let the web server or the proxy set this field anew.'],
         'a page cache before this one' => ['of several page caches in one request the first one stores the page', 'Nothing; or leave one of them out: start(), or the middleware.'],
@@ -45,8 +45,8 @@ final readonly class Rule
         'the application was stopped' => ['RFC 9111, section 3.3: a truncated page is not stored', 'The visitor has left, or the time was over: the next request makes it again.'],
         'the application has ended the output buffer' => ['RFC 9111, section 3.3: nobody knows whether the page is whole', 'Do not let the application end output buffers that it has not begun (ob_end_flush() in a loop).'],
         'it is a stream' => ['a stream is passed on as it comes', 'Nothing: stream what is large, and return what is to be stored as a string.'],
-        'private' => ['RFC 9111, section 5.2.2.7: a shared cache stores no response that says private', 'If everybody may see this page, let the application send Cache-Control: public, s-maxage=600 (or another time).'],
-        'no-store' => ['RFC 9111, section 5.2.2.5: no cache stores a response that says no-store', 'If everybody may see this page, let the application send Cache-Control: public, s-maxage=600. PHP\'s session_start() sends no-store by itself: do not start a session where none is needed.'],
+        'private' => ['RFC 9111, section 5.2.2.7: a shared cache stores no response that says private', 'If every visitor may see this page, let the application send Cache-Control: public, s-maxage=600 (or another time).'],
+        'no-store' => ['RFC 9111, section 5.2.2.5: no cache stores a response that says no-store', 'If every visitor may see this page, let the application send Cache-Control: public, s-maxage=600. PHP\'s session_start() sends no-store by itself: do not start a session where none is needed.'],
         'status ' => ['RFC 9111, section 3: it is no whole, final response', 'Nothing: the next whole response is stored.'],
     ];
 

@@ -210,7 +210,7 @@ final class ApplicationTest extends TestCase
         $this->giveTo('www-data', $site);
         [$status, $text] = Site::end($site->runAs('www-data', 'try { cache()->get("k"); } catch (Throwable $e) { echo $e->getMessage(); }'));
         self::assertSame(0, $status, $text);
-        self::assertSame(1, \preg_match('/where everybody can write.* To fix it, type: (chmod -R o-w (\S+))$/', $text, $match), $text);
+        self::assertSame(1, \preg_match('/where every user can write.* To fix it, type: (chmod -R o-w (\S+))$/', $text, $match), $text);
         self::assertSame((string) \realpath($site->directory->file('storage')), \realpath($match[2]));
         \exec($match[1]);
         self::assertSame([0, '"v"'], Site::end($site->runAs('www-data', 'echo json_encode(cache()->rememberForever("k", fn () => "v"));')));
