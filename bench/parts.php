@@ -142,7 +142,7 @@ function perform(string $part, int $calls, string $directory): void
     $change = new Change('e:transient:key', $entry->body(), $truth->writer, expiry: $entry->expiry);
     $change->asks = false;
     $end = $store->write([$change])[0]->position;
-    $part === 'log' && $database->counter->tryLockAt($database->counter->size);
+    $size = $database->counter->size;
     $there = null;
     for ($i = 0; $i < $calls; $i++) {
         match ($part) {
@@ -152,7 +152,7 @@ function perform(string $part, int $calls, string $directory): void
             'entry' => $entries($value, 3600, [], null),
             'body' => $body(),
             'append' => $truth->write([$change]),
-            'log' => $log->append($change, ++$end),
+            'log' => $size = $log->append($change, ++$end, $size),
             default => $deletes->isThere("e:transient:key $i", $space),
         };
     }

@@ -363,17 +363,25 @@ final class Cache implements HitPath
         if (($here = $this->here()) !== null) {
             return \func_num_args() < 2 ? $here->delete($key) : $here->delete($key, $there);
         }
-        if (\func_num_args() < 2 || !$this->request->truth->readsPosition() || $this->openTransaction() !== null) {
+        if ($this->request->transaction !== null && $this->openTransaction() !== null) {
             return $this->remove([$key], $there);
         }
         $held = Signals::hold();
-        // Whether there was a value takes a look before it, at the near tier if that can tell.
+        $name = $this->space->key($key);
         $deletes = $this->request->deletes();
-        $there = $this->copies->has($key)
-            || ($this->view->near !== null && $this->lookup($key, $this->request, null) !== $this->request)
-            || $deletes->isThere($this->space->key($key), $this->space);
+        $isThere = null;
+        if (\func_num_args() > 1 && $this->request->truth->readsPosition()) {
+            // Whether there was a value takes a look before it, at the near tier if that can tell.
+            $isThere = $this->copies->has($key)
+                || ($this->view->near !== null && $this->lookup($key, $this->request, null) !== $this->request)
+                || $deletes->isThere($name, $this->space);
+        }
+        $this->copies->drop($key);
+        $done = $deletes->one($name, $this->space, $was);
+        $done && $this->request->ended($name);
+        $there = $isThere ?? $was;
 
-        return $this->remove([$key]);
+        return $this->told($done);
     }
 
     /** Empties this space and the groups in it, at once and in constant time. Who asked for it is noted on this server: bin/larder why --flush. */

@@ -21,8 +21,8 @@ use Larder\Config\InvalidConfiguration;
  */
 final class Schedule
 {
-    /** Seconds by which the clocks of servers may differ. A time that is noted further ahead is of a clock that was set back, and must not hold up the schedule until then. */
-    private const AHEAD = 3600;
+    /** Seconds by which the clocks of servers may differ. A time that is noted further ahead is of a clock that was set back, and must not hold up the schedule until then. cron(8) draws the same line. */
+    private const AHEAD = 10_800;
 
     /** @var array<string, Entry> by name, expression and time zone */
     private array $entries = [];

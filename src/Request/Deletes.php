@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Larder\Request;
 
 use Larder\Codec\Entry;
+use Larder\Store\Change;
+use Larder\Store\ChangeResult;
 
 /** Removes keys. */
 final class Deletes
@@ -35,58 +37,100 @@ final class Deletes
     }
 
     /**
+     * Removes one key, as most are.
+     *
+     * @param bool $there set to whether it had a value (one that a tag has invalidated counts)
+     */
+    public function one(string $key, Space $space, ?bool &$there = null): bool
+    {
+        $waited = $this->writes->pending !== [] && isset($this->writes->pending[$key]);
+        $change = $this->begin($key);
+        if ($this->truth->readsPosition()) {
+            // If nobody else has changed the key since it was read, what was there tells nothing.
+            $history = $this->view->history;
+            $limit = $history->limitOfAll($key, [], $history->reference($key)[1]);
+            if ($limit !== null) {
+                $change->limit = $limit;
+                $change->epoch = $history->epoch;
+                $change->asks = false;
+            }
+        }
+
+        return $this->end($key, $space, $this->truth->write([$change], [$key])[0] ?? null, $waited, $there);
+    }
+
+    /**
      * @param non-empty-list<string> $keys  of one space
      * @param int                    $there set to how many of them had a value (one that a tag has invalidated counts)
      */
     public function delete(array $keys, Space $space, int &$there = 0): bool
     {
         $there = 0;
+        if (!isset($keys[1])) {
+            $done = $this->one($keys[0], $space, $isThere);
+            $there = (int) $isThere;
+
+            return $done;
+        }
         $changes = $waited = [];
         foreach ($keys as $key) {
-            $this->view->history->change($key);
             $waited[$key] = isset($this->writes->pending[$key]);
-            unset($this->writes->pending[$key]);
-            $change = clone $this->writes->blank;
-            $change->key = $key;
-            $change->writer = $this->view->writer;
-            $change->kind = Entry::DELETED;
-            $change->asks = true;
-            $changes[] = $change;
-        }
-        if (!isset($changes[1]) && $this->truth->readsPosition()) {
-            // If nobody else has changed the key since it was read, what was there tells nothing.
-            $limit = $this->view->history->limitOfAll($keys[0], [], $this->view->history->reference($keys[0])[1]);
-            if ($limit !== null) {
-                $changes[0]->limit = $limit;
-                $changes[0]->epoch = $this->view->history->epoch;
-                $changes[0]->asks = false;
-            }
+            $changes[] = $this->begin($key);
         }
         $outcomes = $this->truth->write($changes, $keys);
+        $done = true;
         foreach ($keys as $i => $key) {
-            $this->writes->gone($key, $space);
-            $outcome = $outcomes[$i] ?? null;
-            if ($outcome !== null && $outcome->done) {
-                $this->view->history->own($outcome->position, $outcome->step);
-                $this->writes->noteForeign($key, $outcome->writer, $outcome->previous);
-                if ($waited[$key] || $outcome->kind === 's' && $outcome->previous > $this->view->floor($space)) {
-                    $there++;
-                }
-            } elseif ($outcome !== null) {
-                $this->writes->noteForeign($key, $outcome->writer, $outcome->position);
-                $there += $outcome->kind === 's' && $outcome->record !== null ? 1 : 0;
-                $taken = $this->writes->takeAway($key, $outcome);
-                if ($taken === null) {
-                    $outcomes = null;
-                } else {
-                    $this->view->history->own($taken->position, $taken->step);
-                    $this->writes->noteForeign($key, $taken->writer, $taken->previous);
-                }
-            }
-            // Once more: a destructor that has read the key meanwhile began a view, by which a fill outside must not be judged.
-            $this->view->history->change($key);
+            $done = $this->end($key, $space, $outcomes[$i] ?? null, $waited[$key], $isThere) && $done;
+            $there += (int) $isThere;
         }
 
-        return $outcomes !== null;
+        return $done;
+    }
+
+    private function begin(string $key): Change
+    {
+        $this->view->history->change($key);
+        unset($this->writes->pending[$key]);
+        $change = clone $this->writes->blank;
+        $change->key = $key;
+        $change->writer = $this->view->writer;
+        $change->kind = Entry::DELETED;
+        $change->asks = true;
+
+        return $change;
+    }
+
+    /**
+     * @param ?ChangeResult $outcome null: unknown
+     * @param bool          $waited  a fill of the key waited
+     *
+     * @param-out bool $there
+     *
+     * @return bool whether the truth tier has recorded it
+     */
+    private function end(string $key, Space $space, ?ChangeResult $outcome, bool $waited, ?bool &$there): bool
+    {
+        $this->writes->gone($key, $space);
+        $there = false;
+        $done = $outcome !== null;
+        $history = $this->view->history;
+        if ($outcome !== null && $outcome->done) {
+            $history->own($outcome->position, $outcome->step);
+            $outcome->previous === 0 || $this->writes->noteForeign($key, $outcome->writer, $outcome->previous);
+            $there = $waited || ($outcome->kind === 's' && $outcome->previous > $this->view->floor($space));
+        } elseif ($outcome !== null) {
+            $this->writes->noteForeign($key, $outcome->writer, $outcome->position);
+            $there = $outcome->kind === 's' && $outcome->record !== null;
+            $taken = $this->writes->takeAway($key, $outcome);
+            $done = $taken !== null;
+            if ($taken !== null) {
+                $history->own($taken->position, $taken->step);
+                $this->writes->noteForeign($key, $taken->writer, $taken->previous);
+            }
+        }
+        // Once more: a destructor that has read the key meanwhile began a view, by which a fill outside must not be judged.
+        $history->change($key);
+
+        return $done;
     }
 }

@@ -130,10 +130,11 @@ final class BinaryTest extends TestCase
     public function testWhatCannotBeWrittenIsNotDone(array $arguments): void
     {
         self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
-        foreach (['>/dev/full' => 'No space left on device', '>&-' => 'Bad file descriptor'] as $to => $reason) {
+        foreach (['>/dev/full', '>&-'] as $to) {
             $shell = $this->shell($arguments, $to);
             self::assertSame(1, $shell->wait(60.0), $shell->errors());
-            self::assertStringEndsWith("failed with errno=" . ($to === '>&-' ? 9 : 28) . " $reason\n", $shell->errors());
+            // What PHP has opened in the place of a closed one is not always refused as that.
+            self::assertMatchesRegularExpression($to === '>&-' ? '/ failed with errno=\d+ [\w ]+\n$/D' : '/ failed with errno=28 No space left on device\n$/D', $shell->errors());
             self::assertSame(1, \substr_count($shell->errors(), 'standard output cannot be written'));
         }
     }

@@ -12,6 +12,7 @@ use Larder\System\Failure;
 use Larder\System\IncidentLog;
 use Larder\System\MachineBoot;
 use Larder\System\Ownership;
+use Larder\System\Printable;
 use Larder\System\PrivateDirectory;
 use Larder\System\Quiet;
 
@@ -32,7 +33,7 @@ final class ActingUser
 
     /** Classes that are used as another user, who may not be able to read them: PHP loads them now. */
     private const CLASSES = [
-        Found::class, Accounts::class, Allowance::class, Way::class, Origin::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, State::class, Sizes::class,
+        Found::class, Accounts::class, Allowance::class, Way::class, Origin::class, FileNames::class, SegmentHeader::class, Files::class, Inspection::class, Text::class, Printable::class, State::class, Sizes::class,
         DirectoryList::class, PrivateDirectory::class, IncidentLog::class, MachineBoot::class, Quiet::class, Failure::class,
     ];
 

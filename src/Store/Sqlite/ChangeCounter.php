@@ -187,41 +187,6 @@ final class ChangeCounter
         return $this->held;
     }
 
-    /** As tryLock(), if the file still has this size: nobody has changed anything since. */
-    public function tryLockAt(int $size): bool
-    {
-        $file = $this->held ? null : $this->file;
-        if ($file === null) {
-            return false;
-        }
-        try {
-            // A destructor may use the cache in the middle of the append, and must not wait for this lock.
-            LockHolders::add('sqlite', $this->path, $this);
-        } catch (Failure) {
-            return false;
-        }
-        // By its name: it may have been deleted.
-        if (\flock($file, \LOCK_EX | \LOCK_NB)) {
-            if ($this->size() === $size) {
-                $this->size = $size;
-
-                return $this->held = true;
-            }
-            \flock($file, \LOCK_UN);
-        }
-        LockHolders::remove($this->path, $this);
-
-        return false;
-    }
-
-    /** Ends tryLockAt(). */
-    public function release(): void
-    {
-        $this->held = false;
-        $this->file === null || \flock($this->file, \LOCK_UN);
-        LockHolders::remove($this->path, $this);
-    }
-
     /** Whether the previous writer died between its odd and its even size. The caller holds the lock. */
     public function isLeftOdd(): bool
     {
@@ -259,27 +224,39 @@ final class ChangeCounter
         return \intdiv($this->size - $empty + 2, self::STEP);
     }
 
-    /** Writes a record into the change log, and then grows. The caller holds the lock. */
-    public function append(int $at, string $record): bool
+    /**
+     * Writes a record into the change log, and then grows; all of it under the lock, for which it never waits. Nothing of the
+     * application's runs meanwhile: the caller holds signals, and no object is freed. So LockHolders need not know of it.
+     *
+     * @return int the new size; -1: the file had another size, was deleted, could not be written, or its lock is held
+     */
+    public function append(int $at, string $record, int $size): int
     {
-        $file = $this->file;
-        $step = ($this->size & 2) === 0 ? '....' : '..';
-        $size = $this->size + \strlen($step);
-        if ($file === null || $size >= self::SOLID) {
-            return $file !== null && $this->write($at, $record) && $this->growTo($size);
+        $file = $this->held ? null : $this->file;
+        if ($file === null || !\flock($file, \LOCK_EX | \LOCK_NB)) {
+            return -1;
         }
-        // As write(), twice.
+        // On a full disk fwrite() raises a notice.
         Quiet::begin();
         try {
-            if (\fseek($file, $at) !== 0 || \fwrite($file, $record) !== \strlen($record) || \fseek($file, $this->size) !== 0 || \fwrite($file, $step) !== \strlen($step)) {
-                return false;
+            // By its name: it may have been deleted.
+            \clearstatcache();
+            if (!\is_file($this->path) || \filesize($this->path) !== $size
+                || \fseek($file, $at) !== 0 || \fwrite($file, $record) !== \strlen($record)) {
+                return -1;
             }
+            // A hole needs no disk space.
+            $step = ($size & 2) === 0 ? '....' : '..';
+            $grown = $size + \strlen($step);
+            if ($grown >= self::SOLID ? !\ftruncate($file, $grown) : \fseek($file, $size) !== 0 || \fwrite($file, $step) !== \strlen($step)) {
+                return -1;
+            }
+
+            return $this->size = $grown;
         } finally {
+            \flock($file, \LOCK_UN);
             Quiet::end();
         }
-        $this->size = $size;
-
-        return true;
     }
 
     /** Writes the header of an empty change log. The caller holds the lock, and has made the size odd. */

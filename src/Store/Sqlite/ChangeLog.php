@@ -52,12 +52,12 @@ final class ChangeLog
     }
 
     /**
-     * Appends a change behind those that this process has appended since the log was empty. The caller holds the lock, and nobody
-     * else has changed anything since.
+     * Appends a change behind those that this process has appended since the log was empty, unless something has changed since the
+     * file had this size.
      *
-     * @return bool false: there is no room for it, in the log or on the disk
+     * @return int the file's size; -1: not appended
      */
-    public function append(Change $change, int $position): bool
+    public function append(Change $change, int $position, int $size): int
     {
         \assert(\strlen($change->writer) === self::SIGNED - 1);
         $rest = "$position $change->expiry " . \strlen($change->key) . " $change->kind$change->writer$change->key$change->body";
@@ -65,7 +65,7 @@ final class ChangeLog
         $at = $this->end;
         $this->end += self::HEAD + $length;
 
-        return $this->end <= ChangeCounter::AREA && $this->counter->append($at, \pack('NN', $length, \crc32($rest)) . $rest);
+        return $this->end <= ChangeCounter::AREA ? $this->counter->append($at, \pack('NN', $length, \crc32($rest)) . $rest, $size) : -1;
     }
 
     /**

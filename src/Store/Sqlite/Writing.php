@@ -113,27 +113,19 @@ final class Writing
             || \count($this->waiting) >= self::WAITING || $this->waitingBytes + $bytes > self::WAITING_BYTES) {
             return 0;
         }
-        $counter = $this->database->counter;
-        if (!$counter->tryLockAt($this->size)) {
+        // Most changes have nothing in their way: neither an intent, nor a change by another writer.
+        if (($this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others))
+            && !$this->isFree($change)) {
             return 0;
         }
         // If anything goes wrong, the next commit looks at the file.
+        $size = $this->size;
         $this->size = -1;
-        try {
-            // Most changes have nothing in their way: neither an intent, nor a change by another writer.
-            if (($this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others))
-                && !$this->isFree($change)) {
-                $this->size = $counter->size;
-
-                return 0;
-            }
-            if (!$this->database->changeLog->append($change, $this->end + 1)) {
-                return 0;
-            }
-            $this->size = $counter->size;
-        } finally {
-            $counter->release();
+        $size = $this->database->changeLog->append($change, $this->end + 1, $size);
+        if ($size < 0) {
+            return 0;
         }
+        $this->size = $size;
         $this->writer === $change->writer || $this->countAsOwn($change->writer);
         // In the order of their positions.
         unset($this->waiting[$change->key]);
@@ -146,7 +138,7 @@ final class Writing
         return $this->end;
     }
 
-    /** Whether nothing is in a change's way. The caller holds the lock, and nobody else has changed anything. */
+    /** Whether nothing is in a change's way, as long as the change counter has the size that this process knows: then what is read here is of that size too. */
     private function isFree(Change $change): bool
     {
         $this->guards = [];

@@ -322,7 +322,7 @@ final class OrphansTest extends FleetCase
         $child = $this->server->fleet("--remove-orphans --in={$this->server->root}/home");
 
         self::assertSame(2, $child->status);
-        self::assertStringContainsString('say --yes', $child->errors);
+        self::assertStringContainsString('add --yes', $child->errors);
         self::assertFileExists("$state/larder.db");
     }
 

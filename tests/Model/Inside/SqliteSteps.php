@@ -76,15 +76,15 @@ final class SqliteSteps implements Store
 
     private function append(Change $change): bool
     {
-        if ($this->size < 0 || $change->asks || !$this->counter->tryLockAt($this->size)) {
+        // It judges without the lock: what it reads counts only if the size is the same when the record is written.
+        if ($this->size < 0 || $change->asks || Machine::step('db.free', $change, $this->waiting) !== true) {
             return false;
         }
-        $this->size = -1;
-        if ($this->changeLog->append($change, $this->end + 1)) {
-            $this->size = $this->counter->size;
+        [$size, $this->size] = [$this->size, -1];
+        $this->size = $this->changeLog->append($change, $this->end + 1, $size);
+        if ($this->size >= 0) {
             $this->waiting[] = [$change, ++$this->end];
         }
-        $this->counter->release();
 
         return $this->size >= 0;
     }

@@ -70,12 +70,10 @@ final class ChangeCounterTest extends TestCase
         $counter->lock(1.0);
         $counter->unlock();
         for ($i = 1; $i < 4; $i++) {
-            self::assertTrue($counter->tryLockAt($counter->size()));
-            self::assertTrue($log->append(new Change("k$i", 'v', 'aaaaaaaaaaaa'), $i));
-            $counter->release();
+            self::assertSame(self::FIRST + 4 * $i - 2, $log->append(new Change("k$i", 'v', 'aaaaaaaaaaaa'), $i, $counter->size()));
             self::assertSame([self::FIRST + 4 * $i - 2, true, $i], [$counter->size(), ChangeCounter::waits($counter->size()), $counter->steps(self::FIRST)]);
         }
-        self::assertFalse($counter->tryLockAt(self::FIRST), 'Others have changed something since.');
+        self::assertSame(-1, $log->append(new Change('k', 'v', 'aaaaaaaaaaaa'), 4, self::FIRST), 'Others have changed something since.');
         $counter->lock(1.0);
         $counter->ring();
         self::assertSame(3, $counter->steps(self::FIRST));
@@ -99,8 +97,7 @@ final class ChangeCounterTest extends TestCase
                 $log->clear(1, 0);
                 $counter->unlock();
             } else {
-                self::assertTrue($counter->tryLockAt($before) && $counter->append(100, 'record'));
-                $counter->release();
+                self::assertGreaterThan($before, $counter->append(100, 'record', $before));
                 self::assertSame($before >> 2, $counter->size() - 1 >> 2, "A record's step crosses an edge.");
             }
             for ($edge = ($before | 3) + 1; $edge < $counter->size(); $edge += 4) {
@@ -123,8 +120,7 @@ final class ChangeCounterTest extends TestCase
             $counter->ring();
             $log->clear(1, 0);
             $counter->unlock();
-            self::assertTrue($counter->tryLockAt($counter->size()) && $log->append(new Change('k', 'v', 'aaaaaaaaaaaa'), 1));
-            $counter->release();
+            self::assertGreaterThan(0, $log->append(new Change('k', 'v', 'aaaaaaaaaaaa'), 1, $counter->size()));
         }
         self::assertSame(8 * ChangeCounter::AREA + 12, $counter->size());
         \clearstatcache();
