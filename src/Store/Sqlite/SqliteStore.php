@@ -374,6 +374,12 @@ final class SqliteStore implements ReadsPosition
             return $database;
         }
         $waiting = $this->writing->waiting ?? [];
+        if ($waiting !== [] && $this->writing?->size === $size && !self::waits($keys, $waiting)) {
+            // What this request has appended has moved it last, and before that perhaps a flush.
+            $this->unflushed = '';
+
+            return $database;
+        }
         if ($database->isStranded()) {
             $this->epochEnded(1);
             $database = $this->database();
@@ -389,7 +395,7 @@ final class SqliteStore implements ReadsPosition
         if (self::waits($keys, $waiting)) {
             // This request's own changes. Whoever is writing just now has perhaps not applied them yet.
             $this->commit([]);
-        } elseif ($this->writing?->size !== $size) {
+        } else {
             // The request may read without what others have appended since it began.
             $this->tryToApply();
         }
