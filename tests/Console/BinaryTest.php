@@ -121,6 +121,20 @@ final class BinaryTest extends TestCase
         yield 'page:config' => [['page:config', 'varnish']];
     }
 
+    // Seen to fail: doctor, why and fleet called a function of mbstring.
+    public function testABarePhpIsEnough(): void
+    {
+        $dsn = '--dsn=file://' . $this->root->path . '/bare';
+        $key = \str_repeat('größe', 60);
+        $run = static fn(string ...$arguments): Child => Child::run([\PHP_BINARY, '-n', \dirname(__DIR__, 2) . '/bin/larder', ...$arguments, $dsn], ['PHP_INI_SCAN_DIR' => '/nonexistent']);
+        self::assertSame(0, $run('set', $key, \str_repeat('x', 200))->status);
+        foreach ([['get', $key], ['why', $key], ['stats'], ['doctor'], ['doctor', '--json'], ['tags', 'a'], ['delete', $key], ['flush']] as $arguments) {
+            $child = $run(...$arguments);
+            self::assertContains($child->status, [0, 1], \implode(' ', $arguments) . $child->errors . $child->output);
+            self::assertStringNotContainsString('undefined function', $child->errors . $child->output);
+        }
+    }
+
     /**
      * Seen to fail: it said that all was done.
      *

@@ -1,5 +1,8 @@
 --TEST--
 A segment cannot be opened while preloading (what must be tested, 18)
+--SKIPIF--
+<?php
+extension_loaded('Zend OPcache') || is_file(ini_get('extension_dir') . '/opcache.so') || die('skip this PHP has no OPcache');
 --FILE--
 <?php
 

@@ -51,7 +51,14 @@ final class Text
     /** Formats a key or another string of unknown origin: nothing reaches the terminal that controls it, or turns the writing round. */
     public static function line(string $text, int $width = 60): string
     {
-        return \mb_strimwidth(Printable::text($text), 0, $width, '…', 'UTF-8');
+        $text = Printable::text($text);
+        if (\function_exists('mb_strimwidth')) {
+            return \mb_strimwidth($text, 0, $width, '…', 'UTF-8');
+        }
+        // Without the extension mbstring, which Symfony's polyfill does not wholly replace: by characters, not by columns.
+        $characters = \preg_split('//u', $text, -1, \PREG_SPLIT_NO_EMPTY) ?: [];
+
+        return \count($characters) <= $width ? $text : \implode('', \array_slice($characters, 0, $width - 1)) . '…';
     }
 
     /** The same for Symfony's output, which would take what looks like its markup for that: `<error>`, `<href=…>`. */
