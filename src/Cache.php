@@ -364,7 +364,7 @@ final class Cache implements HitPath
             return \func_num_args() < 2 ? $here->delete($key) : $here->delete($key, $there);
         }
         if ($this->request->transaction !== null && $this->openTransaction() !== null) {
-            return $this->remove([$key], $there);
+            return $this->remove([$key], $there, \func_num_args() > 1);
         }
         $held = Signals::hold();
         $name = $this->space->key($key);
@@ -1081,21 +1081,6 @@ final class Cache implements HitPath
         return $found ? $value : $default;
     }
 
-    /** As has(), for a key that is about to be removed: neither decodes its value nor keeps a copy. */
-    private function isThere(string $key, string $name): bool
-    {
-        if (--$this->free < 0) {
-            $this->check();
-        }
-
-        if ($this->copies->has($key)) {
-            return true;
-        }
-        $reader = $this->request->reader();
-
-        return $reader->near($name, $this->space, $this->copies->own[$key] ?? 0) !== null || $reader->fetch($name, $this->space) !== null;
-    }
-
     /** The open transaction that a call in this space belongs to, if any. */
     private function openTransaction(): ?Transaction
     {
@@ -1114,11 +1099,14 @@ final class Cache implements HitPath
         return $this->told($this->openTransaction()?->mark($markers, $this->space) ?? $marks->mark($markers));
     }
 
-    /** @param iterable<string|int> $keys */
-    private function remove(iterable $keys, mixed &$there = null): bool
+    /**
+     * @param iterable<string|int> $keys
+     * @param bool                 $asks whether $there is to be set, in a transaction too
+     */
+    private function remove(iterable $keys, mixed &$there = null, bool $asks = false): bool
     {
         if (($here = $this->here()) !== null) {
-            return $here->remove($keys, $there);
+            return $here->remove($keys, $there, $asks);
         }
         $held = Signals::hold();
         $there = false;
@@ -1132,7 +1120,8 @@ final class Cache implements HitPath
         $done = true;
         foreach ($names as $key => $name) {
             if ($transaction !== null) {
-                $there = $there || $this->isThere((string) $key, $name);
+                // Not by a read: what a set follows would count as a miss.
+                $there = $there || ($asks && ($this->copies->has((string) $key) || $deletes->isThere($name, $this->space)));
                 $done = $transaction->change($name, $this->space, null) && $done;
             }
             $this->copies->drop((string) $key);

@@ -189,10 +189,13 @@ final class SqliteTransport implements Transport
 
     public function waiting(int $limit, string $id = ''): array
     {
-        return $this->look(function (SqliteConnection $connection) use ($limit, $id): array {
+        $this->look(function (SqliteConnection $connection): void {
             $now = MessageTables::now();
             SqliteClaims::expire($connection, $now, $this->retry);
             MessageTables::promote($connection, $now);
+        });
+
+        return $this->reading(static function (SqliteConnection $connection) use ($limit, $id): array {
             $left = Memory::left();
             $waiting = [];
             $where = $id === '' ? '' : 'WHERE id = ?';
@@ -241,9 +244,9 @@ final class SqliteTransport implements Transport
 
     public function dead(int $limit): array
     {
-        return $this->database->run(function (SqliteConnection $connection) use ($limit): array {
-            SqliteClaims::expire($connection, MessageTables::now(), $this->retry);
+        $this->database->run(fn(SqliteConnection $connection) => SqliteClaims::expire($connection, MessageTables::now(), $this->retry));
 
+        return $this->reading(static function (SqliteConnection $connection) use ($limit): array {
             $left = Memory::left();
             $dead = [];
             foreach (MessageTables::heads($connection, 'dead ORDER BY due, n LIMIT ?', [$limit]) as $head) {
@@ -252,6 +255,32 @@ final class SqliteTransport implements Transport
 
             return $dead;
         });
+    }
+
+    /**
+     * Reads for people, in one view, while workers go on: bodies may be large.
+     *
+     * @template T
+     *
+     * @param \Closure(SqliteConnection): T $work
+     *
+     * @return T
+     */
+    private function reading(\Closure $work): mixed
+    {
+        return $this->database->run(static function (SqliteConnection $connection) use ($work): mixed {
+            $connection->beginReading();
+            try {
+                $read = $work($connection);
+                $connection->commit();
+            } catch (\Throwable $error) {
+                $connection->rollBack();
+
+                throw $error;
+            }
+
+            return $read;
+        }, false);
     }
 
     /**

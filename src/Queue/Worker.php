@@ -199,8 +199,14 @@ final class Worker
     {
         $message = $this->current;
         $this->current = null;
-        if ($message === null || $message->isDone()) {
+        if ($message === null) {
             return false;
+        }
+        if ($message->isDone()) {
+            $this->tellEnd($message, 'ended', '');
+            $this->report();
+
+            return true;
         }
         // Where memory was the reason, this needs some more.
         \ini_set('memory_limit', '-1');

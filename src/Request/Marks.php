@@ -62,6 +62,7 @@ final class Marks
                 $this->writes->moved($marker, $outcome);
             }
         }
+        $this->writes->pending === [] || $this->writes->showPending();
 
         return $done;
     }

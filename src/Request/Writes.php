@@ -134,6 +134,18 @@ final class Writes
         unset($this->pending[$key]);
     }
 
+    /** After a marker of their space was moved, which drops all copies there: the fills that still wait are not covered by it. */
+    public function showPending(): void
+    {
+        foreach ($this->pending as $key => [$space, $entry]) {
+            $copies = $this->view->copies($space);
+            $name = \substr((string) $key, \strlen($space->entries));
+            if ($copies !== null && !$copies->has($name)) {
+                $copies->keep($name, $entry);
+            }
+        }
+    }
+
     /** @param list<string> $markers */
     public function discardMarked(array $markers): void
     {

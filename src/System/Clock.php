@@ -9,7 +9,8 @@ namespace Larder\System;
  *
  * It counts from the machine's boot and cannot be set, so two processes agree on it even while the wall clock is set.
  * On most machines hrtime() is that clock. But hrtime() stands still while the machine sleeps, and tools that shift
- * a process's time shift it too. /proc/uptime (proc(5)) does neither, so this class compares the two once a second.
+ * a process's time shift it too. /proc/uptime (proc(5)) does neither, so this class compares the two once a second. In a
+ * container it may be ahead of the machine's (time_namespaces(7)), by what /proc/self/timens_offsets tells.
  */
 final class Clock
 {
@@ -18,6 +19,12 @@ final class Clock
 
     /** Nanoseconds after which the two are compared again. */
     private const COMPARED = 1_000_000_000;
+
+    /** The inode of the machine's own name space of time (Linux, include/linux/proc_ns.h). */
+    private const MACHINE = 0xEFFFFFFA;
+
+    /** Milliseconds by which this name space of time is ahead of the machine's; null: not asked yet. */
+    private static ?int $offset = null;
 
     /** Milliseconds that hrtime() is behind. */
     private static int $behind = 0;
@@ -75,12 +82,22 @@ final class Clock
         try {
             // Without Linux, or where open_basedir hides the file, hrtime() must do.
             $uptime = \PHP_OS_FAMILY === 'Linux' ? \file_get_contents('/proc/uptime', length: 32) : false;
+            self::$offset ??= self::offset();
         } finally {
             Quiet::end();
         }
-        $behind = \is_string($uptime) && $uptime !== '' ? (int) ((float) $uptime * 1000) - \intdiv($now, 1_000_000) : 0;
+        $behind = \is_string($uptime) && $uptime !== '' ? (int) ((float) $uptime * 1000) - self::$offset - \intdiv($now, 1_000_000) : 0;
         // A busy machine may have let others run before the file was read.
         $late = \intdiv(\hrtime(true) - $now, 1_000_000);
         self::$behind = $behind >= -self::TOLERANCE && $behind <= self::TOLERANCE + $late ? 0 : $behind;
+    }
+
+    /** Call it with PHP quiet. */
+    private static function offset(): int
+    {
+        $space = \PHP_OS_FAMILY === 'Linux' && \file_exists('/proc/self/ns/time') ? \fileinode('/proc/self/ns/time') : self::MACHINE;
+        $offsets = $space === self::MACHINE ? '' : (string) \file_get_contents('/proc/self/timens_offsets', length: 256);
+
+        return \preg_match('/^boottime\s+(-?\d+)\s+(\d+)/m', $offsets, $found) === 1 ? (int) $found[1] * 1000 + \intdiv((int) $found[2], 1_000_000) : 0;
     }
 }

@@ -121,6 +121,15 @@ final class QueueCommandsTest extends TestCase
         self::assertSame(1, $this->larder(['queue:purge', 'mail', $ids[1]])->status);
         self::assertSame(['first', 'a', "\xff"], \array_column($this->queue->waiting(), 'body'));
         self::assertSame(['queue' => 'mail', 'removed' => 3], $this->json('queue:purge', ['mail']));
+        // Seen to fail: printing it took more memory than there was.
+        $deep = [];
+        for ($level = 0; $level < 3_000; $level++) {
+            $deep = [$deep];
+        }
+        $this->queue->push($deep);
+        self::assertStringContainsString('more than 100 levels', $this->larder(['queue:waiting', 'mail'])->output);
+        self::assertLessThan(10_000, \strlen($this->larder(['queue:waiting', 'mail', '--json'])->output));
+        self::assertSame(1, $this->queue->purge());
         $signed = Queue::open(['dsn' => $this->dsn(), 'secret' => 'hidden'], 'mail');
         $signed->push('a');
         self::assertStringContainsString('signed', $this->larder(['queue:waiting', 'mail'], ['LARDER_QUEUE_SECRET' => 'another'])->output);

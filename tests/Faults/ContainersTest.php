@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Faults;
 
+use Larder\Lock\Locks;
+use Larder\System\Clock;
 use Larder\Tests\Config\Child;
 use Larder\Tests\Support\Checkout;
 use Larder\Tests\Support\Process;
@@ -85,6 +87,24 @@ final class ContainersTest extends TestCase
         $web->kill();
         self::assertFalse(self::told($worker, "(($open)->acquire('long', ttl: 600)) !== null"), 'Its holder may live.');
         self::assertTrue(self::told($worker, "($open)->block('short', 30, 600) !== null"));
+    }
+
+    // Seen to fail: a container whose clock is ahead since its boot took a lock that had not ended.
+    public function testALockEndsByTheMachinesClockWhateverAContainersClockSays(): void
+    {
+        $ahead = [...self::CONTAINER, '--time', '--boottime', '100000', '--monotonic', '50000'];
+        if (Child::run([...$ahead, 'true'])->status !== 0) {
+            self::markTestSkipped('Needs name spaces of time (unshare --time).');
+        }
+        $locks = Locks::open("sqlite://{$this->volume->path}/locks");
+        $lock = $locks->acquire('import', 300);
+        self::assertNotNull($lock);
+        $code = 'require ' . \var_export(Checkout::autoload(), true) . ';'
+            . 'echo json_encode([Larder\Lock\Locks::open($argv[1])->acquire("import", 300), abs(Larder\System\Clock::now() - (int) $argv[2]) < 60_000]);';
+        $child = Child::run([...$ahead, \PHP_BINARY, '-r', $code, '--', "sqlite://{$this->volume->path}/locks", (string) Clock::now()]);
+
+        self::assertSame('[null,true]', $child->output, $child->errors);
+        self::assertTrue($lock->release());
     }
 
     public function testAMessageOfAContainerThatWasKilledComesAgain(): void

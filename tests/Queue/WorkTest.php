@@ -156,6 +156,15 @@ final class WorkTest extends TestCase
         self::assertStringStartsWith('It took longer than 1 s', $queue->dead()[0]['error']);
     }
 
+    // Seen to fail: nothing told of the message.
+    public function testAHandlerMayEndItsMessageAndThenTheProcess(): void
+    {
+        $this->queue()->pushMany(['a', ['ack and exit', null], 'b']);
+        $work = $this->work(['--stop-when-empty']);
+        self::assertSame(['done', 'ended', 'done'], \array_column([self::job($work), self::job($work), self::job($work)], 'outcome'));
+        self::assertSame(0, $work->wait());
+    }
+
     // Seen to fail: the worker was killed.
     public function testAClockThatIsSetForwardKillsNoWorker(): void
     {

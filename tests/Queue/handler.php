@@ -20,6 +20,7 @@ return static function (mixed $body, Message $message) use ($cache): void {
         'die' => posix_kill(posix_getpid(), SIGKILL),
         'sleep' => time_nanosleep((int) $with, (int) (($with - (int) $with) * 1e9)),
         'database' => (new PDO("sqlite:$with", null, null, [PDO::ATTR_TIMEOUT => 60, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]))->exec('INSERT INTO t VALUES (1)'),
+        'ack and exit' => $message->ack() && exit(3),
         'bury' => $message->bury('not wanted'),
         'read' => file_put_contents($log, 'read ' . var_export($cache->get('k'), true) . "\n", FILE_APPEND | LOCK_EX),
         'print' => print "printed\n",

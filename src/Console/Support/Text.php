@@ -14,6 +14,12 @@ final class Text
     /** Levels of a value in JSON: the document around it is one more, and JSON's parsers often refuse more than 512. */
     private const DEPTH = 511;
 
+    /** Levels of an array that is printed. */
+    private const LEVELS = 100;
+
+    /** Arrays of one level that are looked into. */
+    private const MOST = 10_000;
+
     public static function bytes(int $bytes): string
     {
         $size = (float) $bytes;
@@ -127,8 +133,28 @@ final class Text
         return match (true) {
             \is_string($value) => $value,
             \is_scalar($value), $value === null => \var_export($value, true),
+            // It writes each line of a level as far from the edge as the level is deep.
+            \is_array($value) && self::isDeep($value) => 'an array of more than ' . self::LEVELS . ' levels',
             default => \rtrim(\print_r($value, true)),
         };
+    }
+
+    /** @param array<array-key, mixed> $value */
+    private static function isDeep(array $value): bool
+    {
+        for ($level = 0, $arrays = [$value]; $arrays !== []; $level++) {
+            if ($level === self::LEVELS) {
+                return true;
+            }
+            $below = [];
+            foreach ($arrays as $array) {
+                // An array may hold itself, and several times.
+                \count($below) > self::MOST || \array_push($below, ...\array_values(\array_filter($array, \is_array(...))));
+            }
+            $arrays = $below;
+        }
+
+        return false;
     }
 
     /**
