@@ -27,7 +27,7 @@ final class ReleaseTest extends TestCase
     {
         $this->directory = new TemporaryDirectory('larder-release');
         $this->clone = $this->directory->file('larder');
-        $present = \trim(self::done(['git', 'stash', 'create'], self::ROOT)) ?: 'HEAD';
+        $present = \trim(self::done(['bin/snapshot'], self::ROOT));
         self::done(['git', 'clone', '--quiet', '--shared', '--no-checkout', self::ROOT, $this->clone]);
         self::done(['git', 'reset', '--quiet', '--hard', \trim(self::done(['git', 'rev-parse', $present], self::ROOT))], $this->clone);
         \symlink((string) \realpath(self::ROOT . '/vendor'), "$this->clone/vendor");
