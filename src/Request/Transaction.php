@@ -69,10 +69,13 @@ final class Transaction
     {
         unset($this->fills[$key]);
         $this->view->history->change($key);
+        $version = $this->view->version;
         $told = $this->intend($key, $space);
         // Once more, as a delete does.
         $this->view->history->change($key);
         $this->changes[$key] = [$space, $entry, $this->depth];
+        // The intent may have taken a renewal of the view, which drops the copies of spaces whose flushes or tags others have moved.
+        $version === $this->view->version || $this->show();
 
         return $told;
     }
