@@ -348,8 +348,8 @@ final class Mutants
             ],
             'a fill waits although the deletion after it failed, and is not judged by it' => [
                 $named + ['Request\Deletes' => [
-                    '$waited[$key] = isset($this->writes->pending[$key]); unset($this->writes->pending[$key]);' => '$waited[$key] = isset($this->writes->pending[$key]);',
-                    'foreach ($keys as $i => $key) { $this->writes->gone($key, $space);' => 'foreach ($keys as $i => $key) { if ($outcomes !== null) { unset($this->writes->pending[$key]); } $this->writes->gone($key, $space);',
+                    'unset($this->writes->pending[$key]); $change = clone' => '$change = clone',
+                    '$this->writes->gone($key, $space); $there = false;' => 'if ($outcome !== null) { unset($this->writes->pending[$key]); } $this->writes->gone($key, $space); $there = false;',
                 ], 'Request\Fills' => [self::OWN => 'if (false) {']],
                 ['fills, writes, deletes, lives on', 'is away'], [0], 'none', false,
             ],
