@@ -363,18 +363,23 @@ final class Cache implements HitPath
         if (($here = $this->here()) !== null) {
             return \func_num_args() < 2 ? $here->delete($key) : $here->delete($key, $there);
         }
-        if ($this->request->transaction !== null && $this->openTransaction() !== null) {
-            return $this->remove([$key], $there, \func_num_args() > 1);
-        }
         $held = Signals::hold();
         $name = $this->space->key($key);
         $deletes = $this->request->deletes();
+        $transaction = $this->request->transaction === null ? null : $this->openTransaction();
         $isThere = null;
-        if (\func_num_args() > 1 && $this->request->truth->readsPosition()) {
-            // Whether there was a value takes a look before it, at the near tier if that can tell.
+        if (\func_num_args() > 1 && ($transaction !== null || $this->request->truth->readsPosition())) {
+            // Whether there was a value takes a look before it, at the near tier if that can tell. It is no read of the application's.
             $isThere = $this->copies->has($key)
                 || ($this->view->near !== null && $this->lookup($key, $this->request, null) !== $this->request)
                 || $deletes->isThere($name, $this->space);
+        }
+        if ($transaction !== null) {
+            $there = $isThere ?? false;
+            $done = $transaction->change($name, $this->space, null);
+            $this->copies->drop($key);
+
+            return $this->told($done);
         }
         $this->copies->drop($key);
         $done = $deletes->one($name, $this->space, $was);
@@ -557,7 +562,32 @@ final class Cache implements HitPath
     /** @param iterable<string|int> $keys */
     public function deleteMultiple(iterable $keys): bool
     {
-        return $this->remove($keys);
+        if (($here = $this->here()) !== null) {
+            return $here->deleteMultiple($keys);
+        }
+        $held = Signals::hold();
+        $names = [];
+        // Collect all keys first: a generator that yields them may use the cache.
+        foreach ($keys as $key) {
+            $names[(string) $key] = $this->space->key((string) $key);
+        }
+        $deletes = $this->request->deletes();
+        $transaction = $this->openTransaction();
+        $done = true;
+        foreach ($names as $key => $name) {
+            $done = ($transaction === null || $transaction->change($name, $this->space, null)) && $done;
+            $this->copies->drop((string) $key);
+        }
+        if ($names === [] || $transaction !== null) {
+            return $this->told($done);
+        }
+        $names = \array_values($names);
+        $done = $deletes->delete($names, $this->space);
+        foreach ($done ? $names : [] as $name) {
+            $this->request->ended($name);
+        }
+
+        return $this->told($done);
     }
 
     /** Invalidates every entry of this space that carries one of the tags, at once and in constant time. */
@@ -1097,47 +1127,6 @@ final class Cache implements HitPath
         $marks = $this->request->marks();
 
         return $this->told($this->openTransaction()?->mark($markers, $this->space) ?? $marks->mark($markers));
-    }
-
-    /**
-     * @param iterable<string|int> $keys
-     * @param bool                 $asks whether $there is to be set, in a transaction too
-     */
-    private function remove(iterable $keys, mixed &$there = null, bool $asks = false): bool
-    {
-        if (($here = $this->here()) !== null) {
-            return $here->remove($keys, $there, $asks);
-        }
-        $held = Signals::hold();
-        $there = false;
-        $names = [];
-        // Collect all keys first: a generator that yields them may use the cache.
-        foreach ($keys as $key) {
-            $names[(string) $key] = $this->space->key((string) $key);
-        }
-        $deletes = $this->request->deletes();
-        $transaction = $this->openTransaction();
-        $done = true;
-        foreach ($names as $key => $name) {
-            if ($transaction !== null) {
-                // Not by a read: what a set follows would count as a miss.
-                $there = $there || ($asks && ($this->copies->has((string) $key) || $deletes->isThere($name, $this->space)));
-                $done = $transaction->change($name, $this->space, null) && $done;
-            }
-            $this->copies->drop((string) $key);
-        }
-        if ($names === [] || $transaction !== null) {
-            return $this->told($done);
-        }
-        $names = \array_values($names);
-        $count = 0;
-        $done = $deletes->delete($names, $this->space, $count);
-        $there = $count > 0;
-        foreach ($done ? $names : [] as $name) {
-            $this->request->ended($name);
-        }
-
-        return $this->told($done);
     }
 
     /** Removes a value whose time is over, if it is there. */

@@ -102,6 +102,12 @@ abstract class QueueCommand extends Command
         self::isJson($input) ? Text::json($output, ['queue' => $name] + $figures) : $output->writeln($line);
     }
 
+    /** @param list<array{body: mixed, ...}> $messages */
+    final protected static function list(OutputInterface $output, array $messages): void
+    {
+        Text::json($output, \array_map(static fn(array $message): array => ['body' => Text::document($message['body'])] + $message, $messages));
+    }
+
     /** @return list<string> of the messages that are named */
     final protected static function ids(InputInterface $input): array
     {

@@ -54,7 +54,7 @@ final class QueueDeadCommand extends QueueCommand
         $before = \time() - $age;
         $dead = \array_values(\array_filter($queue->dead(self::number($input, 'limit', 1)), static fn(array $message): bool => $message['at'] <= $before));
         if (self::isJson($input)) {
-            Text::json($output, \array_map(static fn(array $message): array => ['body' => Text::document($message['body'])] + $message, $dead));
+            self::list($output, $dead);
 
             return Application::OK;
         }

@@ -31,7 +31,7 @@ final class QueueWaitingCommand extends QueueCommand
     {
         $waiting = $queue->waiting(self::number($input, 'limit', 1));
         if (self::isJson($input)) {
-            Text::json($output, \array_map(static fn(array $message): array => ['body' => Text::document($message['body'])] + $message, $waiting));
+            self::list($output, $waiting);
 
             return Application::OK;
         }

@@ -43,7 +43,7 @@ final class Deletes
      */
     public function one(string $key, Space $space, ?bool &$there = null): bool
     {
-        $waited = $this->writes->pending !== [] && isset($this->writes->pending[$key]);
+        $waited = isset($this->writes->pending[$key]);
         $change = $this->begin($key);
         if ($this->truth->readsPosition()) {
             // If nobody else has changed the key since it was read, what was there tells nothing.
@@ -59,29 +59,16 @@ final class Deletes
         return $this->end($key, $space, $this->truth->write([$change], [$key])[0] ?? null, $waited, $there);
     }
 
-    /**
-     * @param non-empty-list<string> $keys  of one space
-     * @param int                    $there set to how many of them had a value (one that a tag has invalidated counts)
-     */
-    public function delete(array $keys, Space $space, int &$there = 0): bool
+    /** @param non-empty-list<string> $keys of one space */
+    public function delete(array $keys, Space $space): bool
     {
-        $there = 0;
         if (!isset($keys[1])) {
-            $done = $this->one($keys[0], $space, $isThere);
-            $there = (int) $isThere;
-
-            return $done;
+            return $this->one($keys[0], $space);
         }
-        $changes = $waited = [];
-        foreach ($keys as $key) {
-            $waited[$key] = isset($this->writes->pending[$key]);
-            $changes[] = $this->begin($key);
-        }
-        $outcomes = $this->truth->write($changes, $keys);
+        $outcomes = $this->truth->write(\array_map($this->begin(...), $keys), $keys);
         $done = true;
         foreach ($keys as $i => $key) {
-            $done = $this->end($key, $space, $outcomes[$i] ?? null, $waited[$key], $isThere) && $done;
-            $there += (int) $isThere;
+            $done = $this->end($key, $space, $outcomes[$i] ?? null) && $done;
         }
 
         return $done;
@@ -108,7 +95,7 @@ final class Deletes
      *
      * @return bool whether the truth tier has recorded it
      */
-    private function end(string $key, Space $space, ?ChangeResult $outcome, bool $waited, ?bool &$there): bool
+    private function end(string $key, Space $space, ?ChangeResult $outcome, bool $waited = false, ?bool &$there = null): bool
     {
         $this->writes->gone($key, $space);
         $there = false;

@@ -151,7 +151,7 @@ final class Fills
             }
             $this->writes->stored($key, $space, $entry, $outcome, $changes[$i]->epoch);
             if (!$isSame && $history->hasChanged($key, $space, $entry, $moment)) {
-                $this->deletes->delete([$key], $space);
+                $this->deletes->one($key, $space);
                 $this->writes->refused++;
                 $verdict = Verdict::worst($verdict, Verdict::Drop);
                 $this->view->observer?->refused($key, $space, true);

@@ -192,7 +192,7 @@ final class Transaction
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
             if ($entry === null) {
-                $this->deletes->delete([$key], $space) || $verdict = Verdict::Failed;
+                $this->deletes->one($key, $space) || $verdict = Verdict::Failed;
             } else {
                 $set = $this->sets->set($key, $space, $entry);
                 if ($set === Verdict::Failed || $set === Verdict::Refused) {

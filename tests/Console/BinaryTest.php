@@ -144,11 +144,12 @@ final class BinaryTest extends TestCase
     public function testWhatCannotBeWrittenIsNotDone(array $arguments): void
     {
         self::assertSame(0, $this->larder(['set', 'k', 'v'])->status);
-        foreach (['>/dev/full', '>&-'] as $to) {
+        // php-zmq opens a descriptor of its own in the place of a closed one.
+        $closed = \extension_loaded('zmq') ? '22 Invalid argument' : '9 Bad file descriptor';
+        foreach (['>/dev/full' => '28 No space left on device', '>&-' => $closed] as $to => $reason) {
             $shell = $this->shell($arguments, $to);
             self::assertSame(1, $shell->wait(60.0), $shell->errors());
-            // What PHP has opened in the place of a closed one is not always refused as that.
-            self::assertMatchesRegularExpression($to === '>&-' ? '/ failed with errno=\d+ [\w ]+\n$/D' : '/ failed with errno=28 No space left on device\n$/D', $shell->errors());
+            self::assertStringEndsWith(" failed with errno=$reason\n", $shell->errors());
             self::assertSame(1, \substr_count($shell->errors(), 'standard output cannot be written'));
         }
     }

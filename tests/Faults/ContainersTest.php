@@ -70,12 +70,12 @@ final class ContainersTest extends TestCase
     public function testOneComputesUntilItsLeaseEndsThoughItsContainerWasKilled(): void
     {
         [$web, $worker] = $this->containers("sqlite://{$this->volume->path}/cache?lease=2");
+        $begin = \hrtime(true);
         $web->write("\$c->remember('k', function () { echo \"1\\n\"; sleep(60); }, 60)\n");
         $web->expect('1');
-        $begin = \hrtime(true);
         $web->kill();
         self::assertSame('computed', self::told($worker, "\$c->remember('k', fn() => 'computed', 60)"));
-        self::assertGreaterThan(0.5, (\hrtime(true) - $begin) / 1e9, 'It waited for the lease.');
+        self::assertGreaterThan(2.0, (\hrtime(true) - $begin) / 1e9, 'It waited for the lease.');
     }
 
     public function testALockOfAContainerThatWasKilledEndsAtItsTime(): void

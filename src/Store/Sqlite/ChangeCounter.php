@@ -245,7 +245,7 @@ final class ChangeCounter
                 || \fseek($file, $at) !== 0 || \fwrite($file, $record) !== \strlen($record)) {
                 return -1;
             }
-            // A hole needs no disk space.
+            // As growTo(), without its calls.
             $step = ($size & 2) === 0 ? '....' : '..';
             $grown = $size + \strlen($step);
             if ($grown >= self::SOLID ? !\ftruncate($file, $grown) : \fseek($file, $size) !== 0 || \fwrite($file, $step) !== \strlen($step)) {

@@ -374,7 +374,8 @@ final class SqliteStore implements ReadsPosition
             return $database;
         }
         $waiting = $this->writing->waiting ?? [];
-        if ($waiting !== [] && $this->writing?->size === $size && !self::waits($keys, $waiting)) {
+        $waits = self::waits($keys, $waiting);
+        if ($waiting !== [] && !$waits && $this->writing?->size === $size) {
             // What this request has appended has moved it last, and before that perhaps a flush.
             $this->unflushed = '';
 
@@ -392,7 +393,7 @@ final class SqliteStore implements ReadsPosition
         }
         // What moved it may be a flush.
         $this->unflushed = '';
-        if (self::waits($keys, $waiting)) {
+        if ($waits) {
             // This request's own changes. Whoever is writing just now has perhaps not applied them yet.
             $this->commit([]);
         } else {

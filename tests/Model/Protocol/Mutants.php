@@ -261,8 +261,8 @@ final class Mutants
             ],
             'what is deleted in a transaction is deleted at once alone' => [
                 [$transaction => [
-                    '$told = $this->intend($key, $space);' => '$told = $this->deletes->delete([$key], $space);',
-                    '$this->deletes->delete([$key], $space) || $verdict = Verdict::Failed;' => '',
+                    '$told = $this->intend($key, $space);' => '$told = $this->deletes->one($key, $space);',
+                    '$this->deletes->one($key, $space) || $verdict = Verdict::Failed;' => '',
                 ]],
                 ['in a transaction: deletes', 'reads and fills'], [0, 1], 'none', false,
             ],
