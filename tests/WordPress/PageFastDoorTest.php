@@ -266,11 +266,14 @@ final class PageFastDoorTest extends OwnSiteTestCase
     private function assertFast(string $path, array $cookies = [], array $headers = [], int $status = 200, int $before = 0): Response
     {
         // One in 32 goes another way, to be counted.
-        for ($i = -$before; $i < 5; $i++) {
+        for ($i = -$before, $asked = 0; $i < 5 && $asked < 1_000; $asked++) {
+            $believed = $this->believe();
             $response = $this->get($path, $cookies, $headers);
             if ($i >= 0 && $this->way === 'fast') {
                 break;
             }
+            // A purge by another test lets this site be asked once which cache it opens (FastDoor::doubtOthers).
+            $i += $i < 0 || $believed === $this->believed() ? 1 : 0;
         }
         self::assertSame([$status, 'hit', 'fast'], [$response->status, PageSite::did($response), $this->way], $path . \json_encode([$cookies, $headers]));
 
@@ -298,5 +301,28 @@ final class PageFastDoorTest extends OwnSiteTestCase
     private function places(): array
     {
         return \glob(Serve::MEMORY . '*-' . $this->site->name() . '-*') ?: [];
+    }
+
+    /** @return list<int> since when each place has been believed; 1: it is doubted */
+    private function believed(): array
+    {
+        \clearstatcache();
+
+        return \array_map(\filemtime(...), $this->places());
+    }
+
+    /**
+     * Lets each place that is believed have been so for a second, so that a doubt shows that came and went since.
+     *
+     * @return list<int> since when each has been believed, if that stays so; a doubt is not undone
+     */
+    private function believe(): array
+    {
+        $time = \time() - 1;
+        foreach (\array_combine($this->places(), $this->believed()) as $place => $since) {
+            $since === 1 || \touch("$place/.", $time);
+        }
+
+        return \array_fill(0, \count($this->places()), $time);
     }
 }
