@@ -105,7 +105,7 @@ final class Cache implements HitPath
     }
 
     /**
-     * The cache of a request that somebody else has made.
+     * The cache of a request that another object has made.
      *
      * @internal
      */
@@ -799,7 +799,7 @@ final class Cache implements HitPath
      * Runs $work, which holds a database transaction from BEGIN to COMMIT. What it changes in the cache counts from
      * COMMIT on.
      *
-     * Each key, tag and space that $work changes gets an intent. Until the end nobody stores anything under a changed key,
+     * Each key, tag and space that $work changes gets an intent. Until the end no process stores anything under a changed key,
      * and only this request sees what was set inside. When $work returns, each set value is stored if no other request
      * changed its key since the transaction began; every other change is made once more. If $work throws, everything
      * that was set or filled inside is dropped and the exception passes on. If the process dies before the end, no old
@@ -833,7 +833,7 @@ final class Cache implements HitPath
 
             throw $throwable;
         } finally {
-            // The end of a fiber that nobody resumes.
+            // The end of a fiber that is not resumed.
             // @phpstan-ignore booleanAnd.leftAlwaysFalse (PHPStan knows of no such end)
             $isOpen && $this->request->endTransaction(false);
         }

@@ -30,8 +30,8 @@ final class Computation
     ) {}
 
     /**
-     * @param null|int|\DateInterval $ttl seconds; 0: no expiry; negative: already expired, so nobody gets the value but this
-     *                                    call; null: the group's default
+     * @param null|int|\DateInterval $ttl seconds; 0: no expiry; negative: already expired, so only this call gets the
+     *                                    value; null: the group's default
      *
      * @throws ComputationEnded
      */

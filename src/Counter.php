@@ -20,9 +20,9 @@ use Larder\System\WrongUser;
  * too; with "normal", the default, a power cut may take the last additions with it. Over Redis it is as durable as that
  * server is (its `appendonly` and `save`).
  *
- * With `combine=1` (SQLite and the extension) additions are collected in shared memory, and whoever adds writes them down
+ * With `combine=1` (SQLite and the extension) additions are collected in shared memory, and a call that adds writes them down
  * when a tenth of a second has passed since the last time. No process loses any by its death. A machine that dies loses what
- * was not written: at most what was added in one tenth of a second. If nobody adds after that, value() writes it, and so does
+ * was not written: at most what was added in one tenth of a second. If no call adds after that, value() writes it, and so does
  * the end of a program on the command line. Who adds without `combine` may do so beside it.
  */
 final class Counter
@@ -62,7 +62,7 @@ final class Counter
      *
      * @throws CounterOverflow the sum would not fit into 64 bits: nothing has changed
      * @throws CounterFailure  the disk is full, the database is damaged or locked: nothing has changed. Of a server that
-     *                         does not answer nobody knows whether it has counted
+     *                         does not answer, whether it has counted is not known
      */
     public function add(int $by = 1): int
     {

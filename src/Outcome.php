@@ -56,7 +56,7 @@ enum Outcome: string
 
     /**
      * The truth tier did not do it: it is down or does not answer in time, it is in the middle of another call of this process,
-     * or others overtook the call 200 times. What was to be removed or invalidated is kept, and applied before anybody reads
+     * or others overtook the call 200 times. What was to be removed or invalidated is kept, and applied before any process reads
      * once the tier is back.
      */
     case Down = 'down';

@@ -170,7 +170,7 @@ final class BenchCommand extends Command
         return $report->disqualified !== [] || ($report->results === [] && $report->ratios === []) ? self::FAILED : self::OK;
     }
 
-    /** A bar with the time left; where nobody watches, a line now and then. */
+    /** A bar with the time left; without a terminal, a line now and then. */
     private static function progress(OutputInterface $output): ProgressBar
     {
         $bar = new ProgressBar($output, 0, $output->isDecorated() ? 0.1 : 30.0);

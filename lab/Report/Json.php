@@ -16,7 +16,7 @@ use Larder\Lab\Run\Result;
  * and the page, pictures (Svg). Nothing here measures, and the mathematics is in Statistics/.
  *
  * Times are rounded to four significant digits, which is finer than any clock they come from and keeps a file of a
- * million samples at six megabytes. The statistics are those of the rounded samples, so that whoever computes them
+ * million samples at six megabytes. The statistics are those of the rounded samples, so that a reader who computes them
  * again from the file finds the same.
  */
 final class Json

@@ -19,7 +19,7 @@ final class Markup
     }
 
     /**
-     * @param string                $html       escaped by whoever made it
+     * @param string                $html       escaped by the code that made it
      * @param array<string, string> $attributes those without a value are left out
      */
     public static function around(string $name, string $html, array $attributes = []): string

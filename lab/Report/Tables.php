@@ -13,7 +13,7 @@ use Larder\Lab\Run\Result;
 /**
  * The tables of a report as plain rows: made once, printed by the terminal, as Markdown and on the page.
  *
- * Text in them is on one line and has no control characters; whoever prints it escapes what its form has a use for.
+ * Text in them is on one line and has no control characters; the code that prints it escapes what its form has a use for.
  */
 final class Tables
 {

@@ -82,7 +82,7 @@ final class Ledger
     public function remove(): void
     {
         if ($this->file !== null && $this->path !== null) {
-            // First the name, then the lock: nobody may lock a file that is about to go.
+            // First the name, then the lock: no process may lock a file that is about to go.
             \unlink($this->path);
             \fclose($this->file);
             $this->file = null;

@@ -12,7 +12,7 @@ final readonly class Measured
      * @param ?float                       $perSecond  operations a second of all processes together
      * @param ?string                      $wrong      why it counts for nothing: a wrong value, an engine that failed
      * @param ?int                         $operations of each sample; null where they are not the same number
-     * @param ?array{int, float, float}    $spent      operations of all processes, the seconds that they took by the clock, and by all processors; null where nobody looked
+     * @param ?array{int, float, float}    $spent      operations of all processes, the seconds that they took by the clock, and by all processors; null where they were not counted
      */
     public function __construct(
         public array $samples,

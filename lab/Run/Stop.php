@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Lab\Run;
 
 /**
- * That the user wants the run to end: Ctrl-C, or a signal from whoever started it.
+ * That the user wants the run to end: Ctrl-C, or a signal from the process that started it.
  *
  * The first asks, and the run ends after the cell that it is at; the second ends the process, and the servers with it.
  */

@@ -53,7 +53,7 @@ abstract readonly class Endpoints extends Scenario
 
     /**
      * @param string $path       of the requests
-     * @param bool   $isConsumed whether somebody takes meanwhile what they make
+     * @param bool   $isConsumed whether a consumer takes meanwhile what they make
      *
      * @return list<Task>
      */

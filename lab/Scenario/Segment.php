@@ -60,14 +60,14 @@ final readonly class Segment extends Scenario
     /** What a second process finds each round, for the noise of the tables: subject, payload, operation. */
     private const AGAIN = [['segment:process:none', 'short', 'read'], ['apcu:process:php', '50x50', 'read']];
 
-    /** An array of one process is nobody else's, and OPcache never gives back what a file that was written again has left. */
+    /** An array of one process is no other's, and OPcache never gives back what a file that was written again has left. */
     private const NOT_WRITTEN_BESIDE = ['lookup', ...self::ONLY_FILES];
 
     /** A file that is not there is asked for in another way than by include, and it does not count. */
     private const ONLY_FILES = ['opcache', 'include'];
 
     /**
-     * What differs from the settings of `engines`: APCu is told how many keys there will be, as whoever tunes it would
+     * What differs from the settings of `engines`: APCu is told how many keys there will be, as an administrator who tunes it would
      * do. Its default of 4,096 places makes chains of five of the 20,000 (apc.entries_hint).
      */
     private const INI = ['apc.entries_hint' => 32_768];
@@ -164,7 +164,7 @@ final readonly class Segment extends Scenario
             // The second get of a key in a request is not the near tier's.
             $operations[] = 'read';
             if ($payload === '50x50') {
-                // What is not copied by a get is only brought into the processor when somebody looks at it.
+                // What is not copied by a get is only brought into the processor when it is looked at.
                 $operations[] = 'walk';
             }
         }

@@ -13,7 +13,7 @@ final readonly class Account
         public int $group,
     ) {}
 
-    /** As on real sites: where root starts the servers it is www-data, else whoever starts them. */
+    /** As on real sites: where root starts the servers it is www-data, else the user who starts them. */
     public static function ofServers(): self
     {
         return \posix_geteuid() === 0 ? self::named('www-data') : self::own();
@@ -29,7 +29,7 @@ final readonly class Account
         return self::from(\posix_getpwnam($name), $name);
     }
 
-    /** Whether it is somebody else's. */
+    /** Whether it is another user's. */
     public function isOther(): bool
     {
         return $this->user !== \posix_geteuid();

@@ -92,7 +92,7 @@ final class ApacheServer extends Server
         return "OPTIONS * HTTP/1.0\r\n\r\n";
     }
 
-    /** It names no process; but while this one runs, nobody else listens there. */
+    /** It names no process; but while this one runs, no other listens there. */
     protected function understand(string $answer): ?array
     {
         return \preg_match('~^Server: (Apache)/(\S+)~m', $answer, $found) === 1 ? [$this->pid(), "$found[1] $found[2]"] : null;

@@ -75,7 +75,7 @@ final readonly class Cores
         };
         foreach ($service->pids() as $pid) {
             $command = Command::run(['taskset', '-a', '-c', '-p', \implode(',', $cores), (string) $pid]);
-            // One that has ended is told by whoever asks it.
+            // One that has ended is told by its caller.
             if (!$command->succeeded && Label::lives($pid)) {
                 throw new ServiceFailure("The process $pid cannot be held to a core: $command->errors");
             }

@@ -25,7 +25,7 @@ final class Label
             && !self::lives((int) $parts[1]);
     }
 
-    /** Whether there is such a process, and it has not ended: one that nobody has waited for yet is dead too. */
+    /** Whether there is such a process, and it has not ended: one that was not waited for yet is dead too. */
     public static function lives(int $pid): bool
     {
         $status = Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/stat"));
@@ -34,7 +34,7 @@ final class Label
             return !\in_array(\substr($status, (int) \strrpos($status, ')') + 2, 1), ['Z', 'X'], true);
         }
 
-        // Without /proc, or it has ended. Somebody else's process answers EPERM (1).
+        // Without /proc, or it has ended. Another user's process answers EPERM (1).
         return !\is_dir('/proc/self') && (\posix_kill($pid, 0) || \posix_get_last_error() === 1);
     }
 

@@ -119,7 +119,7 @@ final class MariaDbServer extends Server
     protected function understand(string $answer): ?array
     {
         // A packet's header (4 bytes), the protocol's version (10), the server's. The "5.5.5-" before it is for old
-        // replicas. It tells no process id: nobody else listens in this directory.
+        // replicas. It tells no process id: no other listens in this directory.
         return \preg_match('/^.{4}\x0a(?:5\.5\.5-)?([\d.]+)-MariaDB/s', $answer, $version) === 1
             ? [$this->pid(), "MariaDB $version[1]"]
             : null;
@@ -137,7 +137,7 @@ final class MariaDbServer extends Server
             '--auth-root-authentication-method=normal', '--skip-test-db', '--innodb-log-file-size=16M',
             // In the common one another server that starts removes its temporary tables.
             '--tmpdir=' . $this->home->path,
-            // A machine need not know its own name: nobody comes by the network.
+            // A machine need not know its own name: no client comes by the network.
             '--force',
         ], 60.0);
         $made->succeeded || throw ServiceFailure::notStarted('MariaDB', $made->errors . $made->output);

@@ -22,7 +22,7 @@ final class MemcachedServer extends Server
     protected function arguments(int $port): array
     {
         return [
-            // Root may not run it without saying so; anybody else may not say so.
+            // Root may not run it without saying so; other users may not say so.
             ...(\posix_geteuid() === 0 ? ['-u', 'root'] : []),
             ...($this->socket ? ['-s', $this->home->socket('socket'), '-a', '700'] : ['-l', '127.0.0.1', '-p', (string) $port, '-U', '0']),
             '-m', self::MEMORY,

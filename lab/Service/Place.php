@@ -11,7 +11,7 @@ final class Place
     private const PATIENCE = 0.5;
 
     /**
-     * A port that nobody listens on, and that the kernel gives to nobody else for the next minute.
+     * A port that no process listens on, and that the kernel gives to no other for the next minute.
      *
      * A connection that its server closed first keeps the port in TIME_WAIT: another bind to port 0 or another client's
      * connect() does not get it then, and a server that asks for it by number and SO_REUSEADDR, as all do, does.
@@ -40,7 +40,7 @@ final class Place
      *
      * @param string $address "tcp://127.0.0.1:6379", "unix:///tmp/socket"
      *
-     * @return string '' where nobody listens
+     * @return string '' where no process listens
      */
     public static function answer(string $address, string $question): string
     {

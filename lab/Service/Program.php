@@ -23,7 +23,7 @@ final class Program
     private int $pid = 0;
     private bool $stopped = false;
 
-    /** How it ended; null as long as nobody has seen that it did. */
+    /** How it ended; null as long as this was not seen. */
     private ?string $end = null;
 
     private readonly int $owner;

@@ -9,8 +9,8 @@ use Larder\Lab\Plan\Need;
 /**
  * What all servers have in common: a directory, a free port, a program, and the wait until it answers.
  *
- * It answers when the process that answers is the one that was started: on a port that somebody else has taken
- * meanwhile, somebody else answers.
+ * It answers when the process that answers is the one that was started: on a port that another has taken
+ * meanwhile, that other one answers.
  */
 abstract class Server implements Service
 {

@@ -46,7 +46,7 @@ final class VarnishServer extends Server
         return 'GET ' . self::VERSION . " HTTP/1.0\r\n\r\n";
     }
 
-    /** It names no process; but while this one runs, nobody else listens there. */
+    /** It names no process; but while this one runs, no other listens there. */
     protected function understand(string $answer): ?array
     {
         return \preg_match('~^HTTP/1\.[01] 200 Varnish~', $answer) === 1 ? [$this->pid(), 'Varnish ' . self::release()] : null;

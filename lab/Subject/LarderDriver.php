@@ -24,7 +24,7 @@ final class LarderDriver extends Driver
     private readonly string $dsn;
     /** The file of a segment that this subject has for itself. */
     private readonly ?string $segment;
-    /** The engine of its near tier; "none" or "": it has none, or nobody says which. */
+    /** The engine of its near tier; "none" or "": it has none, or which one was not said. */
     private readonly string $near;
     private readonly bool $anew;
     private readonly LastLine $log;

@@ -12,7 +12,7 @@ use Symfony\Component\Process\Process;
 
 /**
  * Compares what php-fpm has answered, by the web server's log, with what the counter or the queue holds after it and what a
- * consumer has taken meanwhile. Whoever holds another number has lost some, or invented some.
+ * consumer has taken meanwhile. A driver that holds another number has lost some, or invented some.
  */
 final readonly class Audit
 {

@@ -67,7 +67,7 @@ final readonly class LoadTask extends TableTask
             if (!isset($found["$tool $atOnce"])) {
                 $pids = $this->stand->pids($scenario, $subject, $context);
                 $before = Processes::microseconds($pids);
-                // A page whose length nobody knows before its end closes a connection of HTTP/1.0, as ab's is.
+                // A page whose length is not known before its end closes a connection of HTTP/1.0, as ab's is.
                 $figures = match ($tool) {
                     'ab' => ['rate' => Load::ab($url, $this->requests, $atOnce, $this->path !== Application::LOGIN, $this->gzip), 'requests' => $this->requests],
                     'hey' => Load::hey($url, $this->requests, $atOnce) + ['requests' => $this->requests],

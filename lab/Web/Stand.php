@@ -88,13 +88,13 @@ final class Stand
         return $this->roots["$scenario/$subject->name"];
     }
 
-    /** A file for whoever needs one. */
+    /** A file for a script that needs one. */
     public function file(string $name, Context $context): string
     {
         return $this->directory($context)->file($name);
     }
 
-    /** What went wrong on the servers' side, for whoever got a wrong answer. */
+    /** What went wrong on the servers' side, for a client that got a wrong answer. */
     public function complaints(): string
     {
         return \implode('', \array_map(static fn(Server $server): string => $server instanceof NginxServer || $server instanceof ApacheServer ? $server->log() : $server->lastWords(), $this->servers)) . $this->fpm?->log();

@@ -43,7 +43,7 @@ final readonly class Installation
             // The lock's file tells what the template was made from.
             if (\stream_get_contents($lock) !== $this->key() || !\is_dir($template)) {
                 \ftruncate($lock, 0);
-                // Whoever was killed here has left the second.
+                // A process that was killed here has left the second.
                 Command::run(['rm', '-rf', $template, "$template.new"]);
                 $this->install($directory, "$template.new");
                 \rename("$template.new", $template);

@@ -9,7 +9,7 @@ use Larder\Lab\Service\ServiceFailure;
 /**
  * Requests that leave at fixed moments, whether or not earlier ones have come back, as visitors do.
  *
- * A closed loop, which waits for one answer before it asks again, asks nobody while the server stalls: of all who would
+ * A closed loop, which waits for one answer before it asks again, sends nothing while the server stalls: of all who would
  * have waited it counts one (G. Tene's "coordinated omission"). Here each latency counts from the moment at which the
  * request was to leave. Every request has a connection of its own, as ab's have.
  */

@@ -7,7 +7,7 @@ namespace Larder\Lab\WordPress;
 /** What a site shall be. */
 final readonly class Options
 {
-    /** Lets a change of any file be seen at once, as nobody waits between two requests here. */
+    /** Lets a change of any file be seen at once, as there is no wait between two requests here. */
     private const INI = ['opcache.revalidate_freq' => 0, 'sendmail_path' => '/bin/true'];
 
     /**

@@ -71,7 +71,7 @@ final class Stage
         $site->fpm->awaitOthers($old);
     }
 
-    /** As a machine that starts again leaves it: nothing in anybody's memory. The database goes on, and so does the boot's id. */
+    /** As a machine that starts again leaves it: nothing in any process's memory. The database goes on, and so does the boot's id. */
     public function reboot(Subject $subject, Context $context): void
     {
         $site = $this->site($subject, $context);

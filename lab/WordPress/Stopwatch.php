@@ -7,7 +7,7 @@ namespace Larder\Lab\WordPress;
 use Larder\Lab\Service\ServiceFailure;
 
 /**
- * Times what WordPress does inside its object cache, in the same way whoever's that is.
+ * Times what WordPress does inside its object cache, in the same way for every drop-in.
  *
  * A file with functions wp_cache_* (of WordPress, a drop-in, a plugin) gets a second version, in which a watch runs from
  * the first statement of each such function to its last, and in wp_start_object_cache(), which loads the drop-in and

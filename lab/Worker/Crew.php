@@ -61,7 +61,7 @@ final readonly class Crew
      */
     private function window(array $lines): array
     {
-        // A request that nobody ends in the window is given a longer one.
+        // A request that does not end in the window is given a longer one.
         for ($window = $this->window; $window <= $this->window * self::LONGER ** 2; $window *= self::LONGER) {
             $processor = Spent::processor();
             $start = \hrtime(true) + self::AHEAD;

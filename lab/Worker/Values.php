@@ -29,7 +29,7 @@ final readonly class Values
         return $value;
     }
 
-    /** The same in memory that nobody has used yet. */
+    /** The same in memory that was not used yet. */
     public function fresh(int $number): mixed
     {
         $value = \unserialize($this->frozen);

@@ -43,7 +43,7 @@ final class Entry
     public const SKEW = 60000;
 
     /**
-     * Result of Codec::encode(). Nobody changes this property or those below, which are plain ones for the reason that
+     * Result of Codec::encode(). No code changes this property or those below, which are plain ones for the reason that
      * Store\Record gives.
      */
     public string $payload = '';

@@ -7,7 +7,7 @@ namespace Larder\Codec;
 /** Turns entries into record bodies and back; signs them if a secret is set (Codec\Signer). */
 final class EntrySigner
 {
-    /** @param string $prefix of the cache's keys: whoever can write to the server must not copy a value into another cache of the same secret */
+    /** @param string $prefix of the cache's keys: a process that can write to the server must not copy a value into another cache of the same secret */
     public function __construct(private readonly ?Signer $signer, private readonly string $prefix = '') {}
 
     public function seal(string $key, Entry $entry): string

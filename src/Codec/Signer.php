@@ -36,7 +36,7 @@ final class Signer
     /** @var \SensitiveParameterValue of the key for BLAKE2b, which takes 16 to 64 bytes: it differs from HMAC's */
     private readonly \SensitiveParameterValue $key;
 
-    /** Opens what this one has not signed; null: nobody else signs. */
+    /** Opens what this one has not signed; null: there is no other signer. */
     private readonly ?self $former;
 
     /**

@@ -64,7 +64,7 @@ final class Directory
     }
 
     /**
-     * Where that directory may be, for whoever looks for all users': with %u for the user's id.
+     * Where that directory may be, for a command that looks for all users': with %u for the user's id.
      *
      * @param list<string> $shared where users without a home have theirs
      *
@@ -115,7 +115,7 @@ final class Directory
             PrivateDirectory::prepare($own);
             (new DirectoryList($own))->add($path);
         } catch (Failure|UnsafeDirectory|WrongUser) {
-            // Then it is found below the directories that somebody names.
+            // Then it is found below the directories that a command names.
         }
     }
 }

@@ -87,7 +87,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
     }
 
     /**
-     * Refuses options that nobody knows: most often one is misspelt.
+     * Refuses unknown options: most often one is misspelt.
      *
      * @param array<array-key, mixed> $options by name
      * @param list<string>            $known
@@ -243,7 +243,7 @@ final class InvalidConfiguration extends \InvalidArgumentException
     }
 
     /**
-     * A DSN as a message may show it. In a malformed DSN nobody knows which part is the password: unless it has only plain
+     * A DSN as a message may show it. In a malformed DSN the password cannot be told from the rest: unless it has only plain
      * names and ports, only the scheme is shown.
      */
     public static function redacted(#[\SensitiveParameter] string $text): string

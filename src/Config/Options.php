@@ -89,7 +89,7 @@ final class Options
     /** The configuration says near=apcu, and APCu is disabled in this process. */
     public bool $withoutApcu = false;
 
-    /** '': no segment; 'asked': the configuration names it; 'default': nobody named it; 'missing': the configuration names it, and this PHP lacks the extension. */
+    /** '': no segment; 'asked': the configuration names it; 'default': no configuration names it; 'missing': the configuration names it, and this PHP lacks the extension. */
     public string $segment = '';
 
     /** The request's view begins with its first read or write, not when the cache is opened. */

@@ -58,7 +58,7 @@ final class SegmentPlace
     }
 
     /**
-     * Where php.ini puts each user's, for whoever looks for all users': with %u for the user's id.
+     * Where php.ini puts each user's, for a command that looks for all users': with %u for the user's id.
      *
      * @return list<string>
      */
@@ -110,7 +110,7 @@ final class SegmentPlace
             $isNew = self::prepare($directory);
             // The extension obeys the server's policy by itself.
             $segment = Segment::open($path, \max(self::LEAST, self::bytes($dsn, $budget)));
-            // Nobody looks for another one than the usual if it is not noted.
+            // Only the usual one is looked for if no other is noted.
             $isNew && $path !== self::of(self::USUAL) && Directory::note($directory);
 
             return $segment;
@@ -127,7 +127,7 @@ final class SegmentPlace
 
     /**
      * Makes and checks the directory. A user who can rename files in it decides which file is opened, so it must be this
-     * user's alone, or one in which nobody can touch others' files (/dev/shm itself).
+     * user's alone, or one in which no user can touch others' files (/dev/shm itself).
      *
      * @return bool whether the extension is to make it
      *

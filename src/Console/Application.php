@@ -106,7 +106,7 @@ final class Application extends Symfony
         }
     }
 
-    /** Nobody answers a question who does not sit at a terminal. */
+    /** Without a terminal no question is answered. */
     protected function configureIO(InputInterface $input, OutputInterface $output): void
     {
         parent::configureIO($input, $output);

@@ -57,7 +57,7 @@ final class FleetCommand extends Command
             ->addOption('remove-orphans', null, InputOption::VALUE_NONE, 'Remove the files of users who do not exist any more')
             ->addOption('yes', 'y', InputOption::VALUE_NONE, 'Remove them without a question')
             ->setHelp(<<<'HELP'
-                Lists the caches, queues and segments of all users, those with most bytes first; for anybody but root only his own.
+                Lists the caches, queues and segments of all users, those with most bytes first; a user other than root sees only his own.
                 It opens none of them.
 
                   <info>%command.full_name%</info>

@@ -10,7 +10,7 @@ use Symfony\Component\Console\Output\ConsoleOutput;
 /** Standard output that knows whether it has taken everything: a disk may be full, the reader of a pipe gone. Symfony's does not say so. */
 final class Output extends ConsoleOutput
 {
-    /** Of a write to a pipe that nobody reads (EPIPE). */
+    /** Of a write to a pipe without a reader (EPIPE). */
     private const CLOSED = 'errno=32 ';
 
     private ?string $failure = null;
@@ -21,7 +21,7 @@ final class Output extends ConsoleOutput
         return $this->failure;
     }
 
-    /** Whether its reader has gone, as `| head` does. That is no mistake of anybody. */
+    /** Whether its reader has gone, as `| head` does. That is no mistake. */
     public function isClosed(): bool
     {
         return $this->failure !== null && \str_contains($this->failure, self::CLOSED);

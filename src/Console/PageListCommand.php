@@ -29,7 +29,7 @@ final class PageListCommand extends CacheCommand
             ->addOption('url', 'u', InputOption::VALUE_REQUIRED, 'Only pages whose URL begins with this; a path means every host')
             ->setHelp(<<<'HELP'
                 Lists the pages of the truth tier: URL and what else each depends on, status, age, how long it is still fresh, its
-                size in all codings together, its codings and tags. It reads all entries of the cache. Nobody counts the hits of a
+                size in all codings together, its codings and tags. It reads all entries of the cache. Larder does not count the hits of a
                 page, because that would cost each of them a write. With --json, prints a line for each page.
 
                   <info>%command.full_name%</info>

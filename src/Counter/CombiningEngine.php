@@ -12,7 +12,7 @@ use Larder\System\Fork;
  * Collects additions in shared memory, and writes them into the database when a tenth of a second has passed.
  *
  * A counter has a cell there, which holds all that was ever added to it and only grows. The database knows how much of each
- * cell is in the counter's value already, and takes the rest in one transaction. So whoever dies at whatever moment, nothing
+ * cell is in the counter's value already, and takes the rest in one transaction. So whatever process dies at whatever moment, nothing
  * is lost or counted twice; several such memories and direct additions may go beside each other.
  *
  *     sum      what the cell has collected
@@ -80,7 +80,7 @@ final class CombiningEngine implements Engine
         try {
             return \is_int($sum) ? $this->total($sum) ?? $this->settle() : $this->database->value();
         } catch (CounterOverflow) {
-            // Somebody has just added too much, and is taking it back.
+            // Another process has just added too much, and is taking it back.
             return $this->database->value();
         }
     }
@@ -119,7 +119,7 @@ final class CombiningEngine implements Engine
             $this->segment->set("written $this->name", \hrtime(true));
         });
 
-        // Only now, when the database knows the cell: before that, nobody can add to it.
+        // Only now, when the database knows the cell: before that, no process can add to it.
         return $this->segment->add("sum $this->name", 0) || \is_int($this->segment->get("sum $this->name"));
     }
 
@@ -132,7 +132,7 @@ final class CombiningEngine implements Engine
             try {
                 $this->settle();
             } catch (CounterOverflow) {
-                // Somebody has just added too much, and is taking it back: the next call writes.
+                // Another process has just added too much, and is taking it back: the next call writes.
             }
         }
     }
@@ -153,7 +153,7 @@ final class CombiningEngine implements Engine
                 $sum = \is_int($sum) ? $sum : null;
                 $seen = $sum === null ? null : $this->database->seen($connection, $id);
                 if ($sum !== null && $seen === null) {
-                    // Somebody has put another database in its place: the cell is not of that one.
+                    // Another database was put in its place: the cell is not of that one.
                     $this->segment->delete("sum $this->name");
                 }
                 $value = $isReset ? $this->database->zero($connection) : $this->database->stored($connection);

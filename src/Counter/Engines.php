@@ -58,7 +58,7 @@ final class Engines
             if (!$isCombined) {
                 return $engine;
             }
-            // A file of its own, beside that of the caches, which never evicts what nobody has written down.
+            // A file of its own, beside that of the caches, which never evicts what is not written down yet.
             $file = \dirname(SegmentPlace::path(new Dsn('segment'))) . '/counters-' . \substr(\md5((string) \realpath($directory)), 0, 16);
 
             return new CombiningEngine(SegmentPlace::open(new Dsn('segment', $file, bytes: CombiningEngine::BYTES), CombiningEngine::BYTES), $engine, $name);

@@ -5,12 +5,12 @@ declare(strict_types=1);
 namespace Larder\Events;
 
 /**
- * What a cache tells an application that asks (Cache::open()'s option `events`): override what you want to know. A hit is told
- * nobody.
+ * What a cache tells an application that asks (Cache::open()'s option `events`): override what you want to know. Hits are not
+ * told.
  *
  * A method runs in the middle of the cache's call, which waits for it: be quick, and suspend no fiber. If it throws, the cache
  * goes on as if it had not, the exception is dropped, and one line a minute in the log (the option `logger`, else PHP's) names it.
- * What it does with a cache itself tells nobody anything.
+ * What it does with a cache itself is not told to any listener.
  *
  * Keys are the application's. $group is '' outside groups, and `outer/inner` in a group of a group, each name percent-encoded.
  */

@@ -8,14 +8,14 @@ namespace Larder\Lock;
 interface Engine
 {
     /**
-     * Takes a lock that nobody holds. If this fails, nobody has what it may have taken: it is given back with the next call that
+     * Takes a lock that is free. If this fails, no caller has what it may have taken: it is given back with the next call that
      * reaches the locks.
      *
-     * @param string $owner    a text that nobody else has
+     * @param string $owner    a text that no other owner has
      * @param int    $life     milliseconds
      * @param string $process  System\ProcessId of the process with which it ends, where that can be seen; '': none
      *
-     * @return ?int its fencing number; null: somebody holds it
+     * @return ?int its fencing number; null: another owner holds it
      *
      * @throws LockFailure
      */
@@ -49,7 +49,7 @@ interface Engine
     public function fence(string $name, string $owner): ?int;
 
     /**
-     * @return ?string who holds it now; null: nobody
+     * @return ?string the owner who holds it now; null: it is free
      *
      * @throws LockFailure
      */

@@ -9,7 +9,7 @@ use Larder\System\Fork;
 /**
  * A lock that was granted.
  *
- * It is the holder's until its end, and no longer: whoever works past that end may meet the next holder. Where that would do
+ * It is the holder's until its end, and no longer: a holder that works past that end may meet the next one. Where that would do
  * harm, pass $fence along with each write, and let what is written to refuse a smaller number than it has seen.
  *
  * In a forked child its parent's locks are not held: every method says false there and does nothing. A child that is to hold one
@@ -39,7 +39,7 @@ final class Lock
      *
      * @param ?float $ttl seconds; null: as many as it was granted
      *
-     * @return bool false: it has ended, and may be somebody else's
+     * @return bool false: it has ended, and may be another owner's
      *
      * @throws LockFailure also where `replicas` were not reached: it may then end when it would have ended before
      */
@@ -51,7 +51,7 @@ final class Lock
     /**
      * @return bool false: it had ended before
      *
-     * @throws LockFailure nobody knows whether it has ended. It is given back with the next call of this process that reaches the
+     * @throws LockFailure whether it has ended is not known. It is given back with the next call of this process that reaches the
      *                     locks
      */
     public function release(): bool

@@ -47,11 +47,11 @@ final class Locks
     }
 
     /**
-     * Takes the lock if nobody holds it.
+     * Takes the lock if it is free.
      *
      * @param float $ttl seconds until it ends by itself, at least 0.001
      *
-     * @return ?Lock null: somebody holds it, or `replicas` were not reached, or it took longer than $ttl
+     * @return ?Lock null: another owner holds it, or `replicas` were not reached, or it took longer than $ttl
      *
      * @throws LockFailure what the call may have taken is given back with the next one of this object that reaches the locks
      * @throws \InvalidArgumentException the name is empty or too long, or $ttl is not above zero
@@ -62,7 +62,7 @@ final class Locks
     }
 
     /**
-     * Takes the lock, and waits for it if somebody holds it.
+     * Takes the lock, and waits for it while another owner holds it.
      *
      * @param float $seconds to wait at most
      *
@@ -124,7 +124,7 @@ final class Locks
      *
      * @param string $owner letters, digits and the characters "-", "_", ".", "~" and "%"
      *
-     * @return ?Lock null: somebody holds it, this owner too, or `replicas` were not reached, or it took longer than $ttl
+     * @return ?Lock null: an owner holds it, perhaps this one, or `replicas` were not reached, or it took longer than $ttl
      *
      * @throws LockFailure
      * @throws \InvalidArgumentException
@@ -139,7 +139,7 @@ final class Locks
     }
 
     /**
-     * @return ?string the text of the owner who holds the lock now; null: nobody
+     * @return ?string the text of the owner who holds the lock now; null: it is free
      *
      * @throws LockFailure
      */
@@ -149,7 +149,7 @@ final class Locks
     }
 
     /**
-     * Releases every lock whose name begins so, whoever holds it.
+     * Releases every lock whose name begins so, also those of other owners.
      *
      * @throws LockFailure
      */
@@ -181,7 +181,7 @@ final class Locks
 
             return $lock;
         } catch (\Throwable $thrown) { // @phpstan-ignore catch.neverThrown (by $held's destructor)
-            // By the handler of a signal that had to wait: nobody gets the lock.
+            // By the handler of a signal that had to wait: the caller does not get the lock.
             $lock?->release();
 
             throw $thrown;

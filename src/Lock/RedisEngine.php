@@ -12,7 +12,7 @@ use Larder\Driver\Redis\Shards;
  * and expires with the lock; `larder:fence:{shard}` counts the grants of a shard and stays.
  *
  * A server may carry out a call whose answer was lost, also later. So a process remembers each call that took or released and
- * got no answer, and gives back what it may have left: exactly that grant, whoever has the lock by then.
+ * got no answer, and gives back what it may have left: exactly that grant, not one that another owner has by then.
  */
 final class RedisEngine implements Engine
 {
@@ -25,7 +25,7 @@ final class RedisEngine implements Engine
     /** Nanoseconds for which a lock is looked at again before it is taken: the network may deliver a lost call late. */
     private const LATE = 60_000_000_000;
 
-    /** KEYS: lock, the count of grants. ARGV: owner, milliseconds, the call's text. Gives the fencing number, 0 if somebody holds it. */
+    /** KEYS: lock, the count of grants. ARGV: owner, milliseconds, the call's text. Gives the fencing number, 0 if another owner holds it. */
     private const ACQUIRE = <<<'LUA'
         if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
         local fence = redis.call('INCR', KEYS[2])
@@ -134,7 +134,7 @@ final class RedisEngine implements Engine
     /**
      * Makes a call that takes or releases.
      *
-     * @param string           $left what it may leave if nobody knows whether it was carried out: see GIVE_BACK
+     * @param string           $left what it may leave if its answer is lost: see GIVE_BACK
      * @param \Closure(): mixed $call
      */
     private function remembered(string $name, string $left, \Closure $call): int

@@ -14,7 +14,7 @@ use Larder\System\ProcessId;
 /**
  * Locks in an SQLite database of their own, locks.db.
  *
- * A lock's end counts from the machine's boot, so that nobody can move it by setting the clock. After another boot its holder
+ * A lock's end counts from the machine's boot, so setting the clock does not move it. After another boot its holder
  * is dead; one that was handed over stands until its end by the wall clock.
  */
 final class SqliteEngine implements Engine
@@ -116,7 +116,7 @@ final class SqliteEngine implements Engine
         return $isOwned;
     }
 
-    /** @return ?array{string, int} owner and fencing number; null: nobody holds it */
+    /** @return ?array{string, int} owner and fencing number; null: it is free */
     private function holder(SqliteConnection $connection, string $name): ?array
     {
         $row = $connection->named('SELECT owner, fence, boot, until, wall, process FROM lock WHERE name = :b_name', ['b_name' => $name])[0] ?? null;
@@ -124,7 +124,7 @@ final class SqliteEngine implements Engine
             return null;
         }
         [$owner, $fence, $boot, $until, $wall, $process] = $row;
-        // Where nobody can tell a boot from another (no /proc), the wall clock must do.
+        // Where one boot cannot be told from another (no /proc), the wall clock must do.
         $isHeld = $boot === MachineBoot::id() && $boot !== ''
             ? $until > Clock::now() && ($process === '' || ProcessId::isAlive((string) $process) !== false)
             : ($process === '' || $boot === '') && $wall > Clock::wall();

@@ -22,7 +22,7 @@ use Larder\System\Signals;
  * `ahead` is the newest change that the journal lists beyond its end (JournalSlice::ahead()). A copy read before it may lack
  * it, so it is refused like a copy read before the position.
  *
- * A gap in the journal, or a new epoch, begins a new generation: nobody can read older copies from then on.
+ * A gap in the journal, or a new epoch, begins a new generation: older copies cannot be read from then on.
  *
  * Writers hold flock() on a file: APCu's own lock protects only its table, and APCu has no conditional store.
  */

@@ -42,7 +42,7 @@ interface Near
     public function judge(string $key, Window $window, mixed $copy): mixed;
 
     /**
-     * A key's copy, whoever may read it.
+     * A key's copy, whether or not this request may read it.
      *
      * @return array{Entry, int}|null with its position
      */

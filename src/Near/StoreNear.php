@@ -169,7 +169,7 @@ final class StoreNear implements Near
         return $stats + ['errors' => $this->store->errors, 'refused' => $this->refused];
     }
 
-    /** False: somebody else was first, or it failed. */
+    /** False: another process was first, or it failed. */
     private function writeState(string $epoch, int $position, string $token): bool
     {
         $body = 'n' . $this->generation . ' ' . $epoch . ' ' . $position . ' ' . $token;
@@ -205,7 +205,7 @@ final class StoreNear implements Near
             $there->position ?? $snapshot->at,
             // By this store's own clock, not by the truth's.
             $life === 0 ? 0 : $now + $life * 1000,
-            // Nobody else may have followed the journal further since this one looked.
+            // No other process may have followed the journal further since this one looked.
             [$this->stateKey => $guard],
             strict: true,
         )])[0] ?? null;

@@ -12,7 +12,7 @@ use Larder\Cache;
  *
  * The budget is a ring of slots, each for SLOT bytes of a page. A new page takes the next ones, and whatever they belonged
  * to is removed: unless it was used since, then it moves to the ring's end once more (the CLOCK algorithm; F. J. Corbato,
- * "A paging experiment with the Multics system", 1968). A page that is made anew leaves its old slots to whom they come to.
+ * "A paging experiment with the Multics system", 1968). A page that is made anew leaves its old slots to the pages that come to them.
  *
  *     ring       how many slots were ever taken
  *     i<slot>    the page in a slot, and the number at which it took it

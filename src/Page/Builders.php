@@ -18,10 +18,10 @@ use Larder\System\Quiet;
  */
 final class Builders
 {
-    /** Seconds after which another one may build: the application may be longer, but nobody waits longer for it. */
+    /** Seconds after which another one may build: the application may be longer, but no request waits longer for it. */
     public const BUILDING = 60;
 
-    /** Places for waiting where nobody knows how many processes there are. */
+    /** Places for waiting where the number of processes is not known. */
     private const PLACES = 4;
 
     /** Files of the right to build where the cache cannot note one: pages of one file wait for each other. */
@@ -35,7 +35,7 @@ final class Builders
      *
      * @param string $token proves to the request that this process sends to its own server that it may build
      *
-     * @return ?bool false: somebody else is building it; null: nobody is, and the cache cannot note that this process does
+     * @return ?bool false: another process is building it; null: none is, and the cache cannot note that this one does
      */
     public function take(string $key, string $token = ''): ?bool
     {
@@ -73,7 +73,7 @@ final class Builders
         return true;
     }
 
-    /** Notes that somebody has waited for the cache in vain: for a while nobody does. */
+    /** Notes that a request has waited for the cache in vain: for a while none does. */
     public function noteUnshared(): void
     {
         $local = $this->notes->internals()->local();
@@ -87,7 +87,7 @@ final class Builders
         return \abs(\time() - (int) Quiet::call(static fn(): int|false => \is_file($local . self::UNSHARED) ? \filemtime($local . self::UNSHARED) : 0)) < PageNotes::UNSTORED;
     }
 
-    /** Whether somebody alive is building the page. */
+    /** Whether a living process is building the page. */
     public function isBuilt(string $key): bool
     {
         $there = $this->builder($key);

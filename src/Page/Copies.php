@@ -31,6 +31,6 @@ interface Copies
     /** The purge counter's value in the copy of a key; null: there is no copy that can be read. */
     public function counter(string $name, string $key): ?int;
 
-    /** Drops all. Nobody may be putting any meanwhile. */
+    /** Drops all. No process may be putting any meanwhile. */
     public function wipe(): void;
 }

@@ -69,7 +69,7 @@ final class Exchange
         return $this->mayBuild() ? $this->build() : null;
     }
 
-    /** What answer() does with this request now, for people. It changes nothing: it takes no lease, and waits for nobody. */
+    /** What answer() does with this request now, for people. It changes nothing: it takes no lease, and never waits. */
     public function explain(): Explanation
     {
         $reply = $this->serving->serve();
@@ -171,7 +171,7 @@ final class Exchange
         $this->hasBegun = !$this->pages->isDown();
     }
 
-    /** Whether the request with the token has come to this cache; another server may have answered it, or nobody. */
+    /** Whether the request with the token has come to this cache; another server may have answered it, or none. */
     public function isHandedOver(): bool
     {
         return !$this->builders->holds((string) $this->serving->key, (string) $this->renewal);
@@ -204,7 +204,7 @@ final class Exchange
             return null;
         }
         if (self::isPrefetch()) {
-            // Nobody waits for the page that a browser guesses its user might want, and that page waits for nobody.
+            // No request waits for the page that a browser guesses its user might want, and that one waits for none.
             return $this->serving->stale(false) ?? ($this->builders->isBuilt($key) ? self::busy() : null);
         }
         $stale = $this->serving->stale(false);
@@ -232,8 +232,8 @@ final class Exchange
 
     /**
      * The cache cannot note who builds. Where it can be read, another process has been writing to it for too long: one process
-     * of this server builds, and the others wait a little until it can be written. Where they have waited in vain, nobody does
-     * for a while, and nobody waits for a cache that cannot be read.
+     * of this server builds, and the others wait a little until it can be written. Where they have waited in vain, none does
+     * for a while, and none waits for a cache that cannot be read.
      */
     private function unasked(string $key): ?Reply
     {
@@ -263,7 +263,7 @@ final class Exchange
 
     /**
      * From here on what others purge counts against the page that is built: from the look on, for a view begins with a read.
-     * Somebody may have stored the page just before.
+     * Another request may have stored the page just before.
      */
     private function begin(): ?Reply
     {
@@ -340,7 +340,7 @@ final class Exchange
         return $this->recording ??= new Recording($this->pages, $this->settings, $this->serving);
     }
 
-    /** The application's response as it is, while nobody knows yet whether it will be stored. */
+    /** The application's response as it is, while it is not known yet whether it will be stored. */
     public function pass(Reply $response): Reply
     {
         return $this->recording()->passed($response, $this->serving->detail);

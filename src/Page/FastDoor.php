@@ -62,7 +62,7 @@ final class FastDoor
     /**
      * @param Cache $pages the group of the pages, in a request of its own
      *
-     * @return ?self null: nobody uses it, or it cannot be used with this cache
+     * @return ?self null: no site uses it, or it cannot be used with this cache
      */
     public static function of(Cache $pages, Settings $settings): ?self
     {
@@ -104,9 +104,9 @@ final class FastDoor
 
     /**
      * Makes the next request of each site whose constants name another cache ask that site which one it opens. A purge of this
-     * cache moves no other one's counter, so whoever purges would believe that it counts.
+     * cache moves no other one's counter, so a purger would believe that it counts.
      *
-     * Where a site's constants have named this cache for longer than any are believed, nobody needs to be asked: the sites that
+     * Where a site's constants have named this cache for longer than any are believed, none needs to be asked: the sites that
      * were to open it have done so.
      *
      * @param Cache $pages the group of the pages in the cache that was purged
@@ -190,7 +190,7 @@ final class FastDoor
         $lock = $this->lock($base, self::PATIENCE);
         $isReached = $lock !== null && ($this->copies[1] ?? null) !== null ? $this->hasApcu() : $lock !== null;
         if ($lock === null || !$isReached) {
-            // Nobody may serve a copy that this process cannot drop, nor one that was made meanwhile.
+            // No process may serve a copy that this one cannot drop, nor one that was made meanwhile.
             $this->purge();
             $done = $change();
             $this->purge();

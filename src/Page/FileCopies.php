@@ -11,7 +11,7 @@ use Larder\System\ServerPolicy;
  * Copies in files: a directory a shard. The shard's size in bytes stands in its lock file.
  *
  * A copy is written beside its place and renamed, so a reader sees all of one or all of the other. Nothing is synced: after
- * a power cut nobody reads them. A reader now and then sets a copy's modification time (Serve), and the copies with the
+ * a power cut they are not read. A reader now and then sets a copy's modification time (Serve), and the copies with the
  * oldest times go first when a shard has grown over its part of the budget.
  *
  * @phpstan-import-type Copy from Serve

@@ -84,7 +84,7 @@ final class PageCache
             Sapi::send($reply);
             if ($exchange->renewal !== null && !$this->defers($exchange->renewal)) {
                 $isSent = Renewal::request($_SERVER, $exchange->renewal, $this->settings->wait);
-                // Without an early end of the response nobody has waited for more than the sending.
+                // Without an early end of the response no visitor has waited for more than the sending.
                 if (Sapi::canFinish() ? !$exchange->isHandedOver() : !$isSent) {
                     $this->pages->builders()->cannotRenew();
                     $exchange->giveUp();
@@ -96,7 +96,7 @@ final class PageCache
         }
         $this->pages->purge()->follow();
         if (isset($_SERVER[Exchange::RENEWAL])) {
-            // Nobody listens: the one who asked for it has closed the connection, or waits only for the end.
+            // No client listens: the request that asked for it has closed the connection, or waits only for the end.
             \ignore_user_abort(true);
         }
         Sapi::setVariables($exchange->variables());

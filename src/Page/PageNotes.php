@@ -11,7 +11,7 @@ use Larder\Page\Http\NoVarySearch;
  * What is noted of pages and of the site. In `page-notes` lie
  *
  *     x  by a part of the key's hash, with all of the hash: a mark, that the page was private, uncacheable or failing last
- *        time, so nobody waits for it
+ *        time, so no request waits for it
  *     t  the same: why the store did not take the page last time, although another one may be taken
  *     n  by path and not by key: the last No-Vary-Search rule of a response
  *     o  by origin: the owner's options and what the web server tells PHP of itself, for the command line; and without one,
@@ -24,7 +24,7 @@ final readonly class PageNotes
     /** Seconds that a list of field names, a rule or an option is kept. */
     public const KEPT = 86_400;
 
-    /** Seconds that nobody waits for a page that could not be stored. */
+    /** Seconds that no request waits for a page that could not be stored. */
     public const UNSTORED = 60;
 
     /** Pages that are known at the same time not to be stored: a flood of them takes no more room. */
@@ -60,7 +60,7 @@ final readonly class PageNotes
     /** @param string $reason that store() gave */
     public function setRefusal(string $key, string $reason): void
     {
-        // One that is too large will be so again, so nobody waits for it.
+        // One that is too large will be so again, so no request waits for it.
         $this->setReason($reason === Pages::TOO_LARGE ? 'x' : 't', $key, $reason);
     }
 

@@ -25,7 +25,7 @@ enum PageOutcome: string
     /** Another request is building the page, and a prefetch waits for none. */
     case Busy = 'busy';
 
-    /** The application answers, as in Built; but last time its response could not be stored, so nobody waits for it. */
+    /** The application answers, as in Built; but last time its response could not be stored, so no request waits for it. */
     case Marked = 'marked';
 
     /** The application answers, and its response is not stored. */

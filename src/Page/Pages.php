@@ -290,8 +290,8 @@ final class Pages
      * @param string $name that it lies under
      * @param Page   $page
      *
-     * @return array{file: ?string, reason: ?string, copy: ?bool} the web server's file, or why there is none (both null: nobody
-     *                                                            wants files); whether larder-serve.php has a copy (null: it is not used here)
+     * @return array{file: ?string, reason: ?string, copy: ?bool} the web server's file, or why there is none (both null: files
+     *                                                            are not asked for); whether larder-serve.php has a copy (null: it is not used here)
      */
     public function elsewhere(string $key, string $name, array $page): array
     {

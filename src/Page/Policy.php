@@ -48,7 +48,7 @@ final readonly class Policy
 
     /**
      * Seconds that a 5xx is kept at the most, whatever it says: often it has the header of the page that the application was
-     * about to make. Nobody has to wait longer for the page, and a failing application has a pause.
+     * about to make. No visitor has to wait longer for the page, and a failing application has a pause.
      */
     private const ERROR = 10;
 
@@ -154,7 +154,7 @@ final readonly class Policy
             return null;
         }
         if (\stripos(\implode(',', $fields['pragma'] ?? []), 'no-cache') !== false) {
-            // Means nothing in a response (RFC 9111, section 5.4), but whoever says it wants no life made up.
+            // Means nothing in a response (RFC 9111, section 5.4), but an application that says it wants no life made up.
             return null;
         }
         $modified = HttpDate::parse($fields['last-modified'][0] ?? '');

@@ -18,7 +18,7 @@ final class Purge
     /** Most tags that the cache invalidates in one call. */
     private const AT_ONCE = 1_000;
 
-    /** The web server's own copies of pages; null: there are none, or nobody has asked yet. */
+    /** The web server's own copies of pages; null: there are none, or they were not asked for yet. */
     private ?Tree $tree = null;
 
     /**

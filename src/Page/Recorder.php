@@ -37,7 +37,7 @@ final class Recorder
         \register_shutdown_function(function (): void {
             $this->failure = Sapi::failure();
             if (!$this->isPassing && \str_starts_with(\error_get_last()['message'] ?? '', 'Allowed memory size')) {
-                // PHP throws all buffers away then, and asks nobody. Others may wait for this page.
+                // PHP throws all buffers away then, and does not ask. Others may wait for this page.
                 $this->body = '';
                 $this->conclude($this->failure);
             }

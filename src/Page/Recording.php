@@ -192,7 +192,7 @@ final class Recording
 
     /**
      * Whether the application is asked if the page is still right. Not if the visitor asks of another page: an application
-     * that reads his fields elsewhere than in $_SERVER answers him, and nobody could tell whose question a 304 answers.
+     * that reads the visitor's fields elsewhere than in $_SERVER answers them, and whose question a 304 answers could not be told.
      *
      * @param Page $page
      */

@@ -12,10 +12,10 @@ namespace Larder\Page;
  */
 final class RequestKey
 {
-    /** Longer targets are not looked for: an attacker's, or an application's that nobody asks for again. */
+    /** Longer targets are not looked for: an attacker's, or an application's that no visitor asks for again. */
     private const LONGEST = 2_048;
 
-    /** Set for somebody who has identified himself in HTTP's own ways, whatever the owner ignores. */
+    /** Set for a visitor who has identified himself in HTTP's own ways, whatever the owner ignores. */
     public const IDENTITY = ['HTTP_AUTHORIZATION', 'REDIRECT_HTTP_AUTHORIZATION', 'REDIRECT_REDIRECT_HTTP_AUTHORIZATION', 'PHP_AUTH_USER', 'PHP_AUTH_DIGEST', 'REMOTE_USER', 'REDIRECT_REMOTE_USER', 'SSL_CLIENT_S_DN',
         'AUTH_USER', 'LOGON_USER', 'REMOTE_IDENT', 'GSS_NAME', 'SSL_CLIENT_VERIFY', 'SSL_CLIENT_M_SERIAL', 'SSL_CLIENT_CERT', 'CERT_SUBJECT', 'CERT_SERIALNUMBER', 'MELLON_NAME_ID', 'OIDC_CLAIM_sub',
         'SSL_CLIENT_FINGERPRINT', 'SSL_CLIENT_S_DN_CN', 'SSL_CLIENT_S_DN_Email', 'SSL_CLIENT_SAN_Email_0', 'OIDC_CLAIM_email', 'OIDC_access_token', 'Shib-Session-ID', 'Shib_Session_ID',
@@ -35,7 +35,7 @@ final class RequestKey
     /** Of these variables: nginx tells a user's name always (Debian's fastcgi_params), and says NONE for a certificate's check. */
     public const NOBODY = ['', 'NONE'];
 
-    /** Names of variables that most requests have: none of them identifies anybody, and none is in the key. */
+    /** Names of variables that most requests have: none of them identifies a visitor, and none is in the key. */
     public const PLAIN = [
         'HTTP_ACCEPT' => true, 'HTTP_ACCEPT_ENCODING' => true, 'HTTP_ACCEPT_LANGUAGE' => true, 'HTTP_CACHE_CONTROL' => true, 'HTTP_CONNECTION' => true, 'HTTP_CONTENT_LENGTH' => true,
         'HTTP_CONTENT_TYPE' => true, 'HTTP_COOKIE' => true, 'HTTP_DNT' => true, 'HTTP_HOST' => true, 'HTTP_IF_MODIFIED_SINCE' => true, 'HTTP_IF_NONE_MATCH' => true, 'HTTP_PRAGMA' => true,
@@ -268,7 +268,7 @@ final class RequestKey
     }
 
     /**
-     * The part of the key that varyCookies make; '' without one of them. Null: there is a cookie that nobody knows, so the
+     * The part of the key that varyCookies make; '' without one of them. Null: there is a cookie that no option names, so the
      * page may be private.
      *
      * @param Rules $rules

@@ -34,7 +34,7 @@ final class Sapi
         }
     }
 
-    /** Takes out of the header what nobody behind the page cache understands. */
+    /** Takes out of the header what no client behind the page cache understands. */
     public static function setOutward(): void
     {
         $lines = \headers_list();

@@ -48,7 +48,7 @@ final class Serve
     /** Seconds that the constants are believed without start(): the site may open another cache by now, or have other options. */
     public const TRUST = 60;
 
-    /** Interfaces whose getallheaders() spells each field's name in one way, whoever sent it. */
+    /** Interfaces whose getallheaders() spells each field's name in one way, whatever client sent it. */
     private const TELLS_FIELDS = \PHP_SAPI === 'fpm-fcgi' || \PHP_SAPI === 'cgi-fcgi';
 
     /** Codings that clients accept together. */
@@ -67,7 +67,7 @@ final class Serve
     /** Fields by which a request bounds the age of what it takes. */
     public const CONTROL = ['HTTP_CACHE_CONTROL', 'HTTP_PRAGMA'];
 
-    /** The directory of the fast door's constants; null: nobody has required it in this process; '': it cannot be used here. */
+    /** The directory of the fast door's constants; null: it was not required in this process; '': it cannot be used here. */
     public static ?string $place = null;
 
     /** @var ?Constants as read there */
@@ -118,7 +118,7 @@ final class Serve
             return false;
         }
         self::$constants = $constants;
-        // Whoever makes the constants touches the place. A command for another cache makes it old.
+        // The process that makes the constants touches the place. A command for another cache makes it old.
         if (\abs(\time() - (int) \filemtime($place)) > self::TRUST) {
             return false;
         }
@@ -205,7 +205,7 @@ final class Serve
     }
 
     /**
-     * What answerUsual() sends to whoever asks for this request's URL, by the place in SETS of the codings that he accepts.
+     * What answerUsual() sends for this request's URL, by the place in SETS of the codings that the client accepts.
      * Each is a text of lines. First come LINES values: what the URL was made of and the counter, when the page was made, its age then, its life, the
      * name of the body's entry, and where it lies in all forms. The header follows.
      *

@@ -166,7 +166,7 @@ final class Serving
         $page = $this->old['page'];
         $age = self::age($this->old);
         $allowed = $failed ? $page['broken'] : $page['stale'];
-        // One that somebody has expired is stale whatever its age, so its life allows nothing.
+        // One that was expired by hand is stale whatever its age, so its life allows nothing.
         $isServed = $allowed > 0 && $age < $page['life'] + $allowed;
         if ($this->old['isExpired'] && $age < $page['life']) {
             // It has no life left, whatever its age; and caches behind know nothing but its age.

@@ -61,7 +61,7 @@ final class Link
 
     public function write(string $lines): void
     {
-        // Without a supervisor nobody reads it, and isClosed() says so.
+        // Without a supervisor it has no reader, and isClosed() says so.
         Quiet::call(fn(): int|false => \fwrite($this->events, $lines));
     }
 

@@ -8,7 +8,7 @@ use Larder\System\Clock;
 
 /**
  * A queue in this object's memory, for the tests of a program (FakeQueue): it keeps the same rules as the others, and forgets all
- * with the process. Nobody else sees it, so nothing here needs a lock.
+ * with the process. No other process sees it, so nothing here needs a lock.
  *
  * @phpstan-import-type New from Transport
  * @phpstan-type Kept array{id: string, message: New, n: int, due: int, attempts: int, error: string, token: string}
@@ -257,14 +257,14 @@ final class MemoryTransport implements Transport
         return $kept['due'] <= $now ? [0, ~$kept['message']['priority'], $kept['n']] : [1, $kept['due'], $kept['n']];
     }
 
-    /** Takes back what nobody has acknowledged in time. @return int the time */
+    /** Takes back what was not acknowledged in time. @return int the time */
     private function expire(): int
     {
         $now = ($this->now)();
         foreach ($this->claimed as $id => $kept) {
             if ($kept['due'] <= $now) {
                 unset($this->claimed[$id]);
-                $this->giveBack($kept, 0, '', 'Nobody acknowledged it in time');
+                $this->giveBack($kept, 0, '', 'No worker acknowledged it in time');
             }
         }
 

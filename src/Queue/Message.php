@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Queue;
 
 /**
- * A message that this process handles. Until its time has passed it is nobody else's; then another worker may get it, and
+ * A message that this process handles. Until its time has passed no other worker gets it; then another worker may get it, and
  * every method here returns false and does nothing.
  */
 final class Message

@@ -47,7 +47,7 @@ final class MessageTables
      *
      * @param Head   $head
      * @param string $error   as the worker said it; '': the last one that was said stays
-     * @param string $instead what happened, where nobody said anything
+     * @param string $instead what happened, where the handler said nothing
      */
     public static function giveBack(SqliteConnection $connection, Retry $retry, array $head, int $delay, string $error, string $instead): void
     {

@@ -12,7 +12,7 @@ use Larder\System\Quiet;
 use Larder\System\Signals;
 
 /**
- * Messages on their way into a queue's database: a push appends a record to this file, and whoever looks into the database
+ * Messages on their way into a queue's database: a push appends a record to this file, and the process that next looks into the database
  * first brings them there. So a push neither opens SQLite nor waits for its lock.
  *
  *     header    "LrdQlog3" | epoch 8 | room 4 | checksum 4 | applied 4 | half of an epoch 4
@@ -30,8 +30,8 @@ use Larder\System\Signals;
  * grown again. So the database notes how the last record ended that it has. If the log does not say so there, all of it counts
  * as new, and some messages come a second time.
  *
- * If somebody deletes the database, what it had goes with it, and what it had not yet comes into the next one: for that the
- * header knows up to where a database has this log. Whoever is late with that note writes it for an epoch that is over.
+ * If the database is deleted, what it had goes with it, and what it had not yet comes into the next one: for that the
+ * header knows up to where a database has this log. A process that is late with that note writes it for an epoch that is over.
  *
  * Callers keep PHP quiet (Quiet) and signals held (Signals) around every call but push().
  *
@@ -48,7 +48,7 @@ final class PushLog
     /** Bytes of a log after which a claim begins a new one. */
     public const LONG = 65_536;
 
-    /** Bytes of a log; whoever would make it longer empties it into the database first. */
+    /** Bytes of a log; a push that would make it longer empties it into the database first. */
     private const SIZE = 262_144;
 
     /** Messages that a log may take. */
@@ -184,7 +184,7 @@ final class PushLog
             $end = $at + 8 + self::TAIL + ($at + 8 > \strlen($all) ? \strlen($all) : self::int($all, $at));
             if ($end > \strlen($all) || \substr($all, $end - 8, 8) !== self::seal($epoch, $start + $end)) {
                 if (\str_ends_with($all, self::seal($epoch, $start + \strlen($all)))) {
-                    // A whole record is the last one, so this one is not: nobody knows how long it was.
+                    // A whole record is the last one, so this one is not: how long it was cannot be told.
                     throw $this->damaged();
                 }
                 // Torn, or being written just now.
@@ -252,7 +252,7 @@ final class PushLog
         }
     }
 
-    /** Keeps everybody from appending; false: somebody appends now. */
+    /** Keeps all processes from appending; false: one appends now. */
     public function close(): bool
     {
         return ($this->open('r+') || $this->open('x+')) && $this->lock(1) !== null;
@@ -322,7 +322,7 @@ final class PushLog
         if ($handle === false && $mode !== 'x+') {
             \clearstatcache();
             if (\file_exists($this->file)) {
-                // Somebody may have made it just now.
+                // Another process may have made it just now.
                 $handle = \fopen($this->file, "{$mode}e");
                 $handle === false && throw new QueueFailure("Nothing was done: $this->file cannot be opened (" . Quiet::$reason . ').');
             }
@@ -331,7 +331,7 @@ final class PushLog
         return $handle === false ? null : $handle;
     }
 
-    /** @return ?int<0, max> bytes of the file, which is locked now; null: somebody else has it locked */
+    /** @return ?int<0, max> bytes of the file, which is locked now; null: another process has it locked */
     private function lock(int $tries): ?int
     {
         for ($try = 0; $this->handle !== null; $try++) {

@@ -132,7 +132,7 @@ final class PushLogApplier
     }
 
     /**
-     * Counts what waits. What the log may yet add counts too, unless nobody can append to it now: then it has to be renewed.
+     * Counts what waits. What the log may yet add counts too, unless it can take no more: then it has to be renewed.
      * The log is closed where it would have too much room once all that is claimed has come back.
      *
      * @param int  $more     messages that are to wait besides

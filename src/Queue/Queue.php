@@ -15,7 +15,7 @@ use Larder\System\WrongUser;
 /**
  * Work for later: each message is handed to a worker at least once, the greatest priority first, then the oldest.
  *
- * A message that nobody has acknowledged when its visibility time ends is handed out again; after its last attempt it is
+ * A message that was not acknowledged when its visibility time ends is handed out again; after its last attempt it is
  * dead, and stays where dead() and retryDead() find it. A worker may therefore see a message twice: after a crash, or if it
  * takes longer than it said.
  *
@@ -111,7 +111,7 @@ final class Queue
     /**
      * Adds a message.
      *
-     * @param int|float $delay    seconds before which nobody gets it; at most ten years
+     * @param int|float $delay    seconds before which no worker gets it; at most ten years
      * @param int       $priority the greater number first; of 32 bits
      * @param ?string   $key      of at most one waiting message (due or delayed): if one waits with this key, nothing is
      *                            added. Once that one is handed out the key is free. If it comes back while a newer one
@@ -163,7 +163,7 @@ final class Queue
     /**
      * The next message, if one is due.
      *
-     * @param int   $visibility seconds that it is nobody else's; 1 to ten years
+     * @param int   $visibility seconds for which no other worker gets it; 1 to ten years
      * @param float $wait       seconds to wait for one
      *
      * @throws QueueFailure|\InvalidArgumentException
@@ -371,7 +371,7 @@ final class Queue
                 if ($left <= 0) {
                     return [];
                 }
-                // What holds a message back is its time, and nobody's push.
+                // What holds a message back is its time, and not a push.
                 $this->isHeldBack() ? Clock::pause(\min($left, (int) $this->rate?->held) * 1_000) : $transport->wait($left);
             }
         }

@@ -156,7 +156,7 @@ final class QueueDatabase
     private function explained(\Throwable $error): \Throwable
     {
         if ($error instanceof \TypeError) {
-            // A column holds what nobody has written into it.
+            // A column holds what this class has not written into it.
             $error = SqliteConnection::damage($error->getMessage());
         }
         if ($error instanceof \PDOException) {

@@ -9,7 +9,7 @@ use Larder\Driver\Sqlite\SqliteConnection;
 /** The times of messages that were handed out under a rate, in an SQLite queue: each within the caller's transaction. */
 final class RateTable
 {
-    /** Milliseconds by which the last time may be ahead: more says that the clock was set back, which must hold up nobody. */
+    /** Milliseconds by which the last time may be ahead: more says that the clock was set back, which must hold up no caller. */
     private const AHEAD = 1_000;
 
     /** How many may be handed out now; below zero: so many more were under a rate that allows more. */
@@ -23,7 +23,7 @@ final class RateTable
             $last = 0;
         }
         if ($last === 0) {
-            // Those of rates that nobody uses any more go where one begins.
+            // Those of rates that are not used any more go where one begins.
             MessageTables::run($connection, 'DELETE FROM handed WHERE at + span <= ?', [$now]);
 
             return $rate->messages;

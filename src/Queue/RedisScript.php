@@ -36,7 +36,7 @@ use Larder\Driver\Redis\Eviction;
  * in "k" if its key stays: so who acknowledges others pays nothing for that. So r is in the
  * order of its members; and who acknowledges names the member, which is gone or another one if the message is not theirs.
  *
- * A single endpoint wants all keys declared. There KEYS has all but the lists, whose priorities nobody knows: fresh messages
+ * A single endpoint wants all keys declared. There KEYS has all but the lists, whose priorities are not known beforehand: fresh messages
  * then go to r at once, and who pushes looks by itself whether the server evicts.
  *
  * A full server (maxmemory) refuses a script only at its first write, and only if that may take memory. So what gives memory
@@ -51,7 +51,7 @@ final class RedisScript
      * ARGV: limit, attempts at the most, how many messages may be due or overdue in one call; then for each message delay, with a
      * plus sign if its key stays, priority, key and body. Gives the ids, or a number: so many wait, and none was added.
      *
-     * Looks with the first message of each second, whoever pushes it, whether the server evicts: see Eviction.
+     * Looks with the first message of each second, from whatever process, whether the server evicts: see Eviction.
      */
     public const PUSH = <<<'LUA'
         local base = KEYS[1]
@@ -206,7 +206,7 @@ final class RedisScript
                 redis.call('ZADD', base .. ':r', 0, list[i])
               else
                 local member, made = take(list[i])
-                if made < attempts then wait(member) else bury(member, now, '', 'Nobody acknowledged it in time, after ' .. made .. ' of ' .. attempts .. ' attempts.') end
+                if made < attempts then wait(member) else bury(member, now, '', 'No worker acknowledged it in time, after '  .. made .. ' of ' .. attempts .. ' attempts.') end
               end
             end
           end
@@ -245,7 +245,7 @@ final class RedisScript
         local last, free = 0, 1
         if rate > 0 then
           last = tonumber(redis.call('LINDEX', times, -1) or 0)
-          -- A clock that was set back must hold up nobody.
+          -- A clock that was set back must hold up no caller.
           if last > now + 1000 then
             redis.call('DEL', times)
             last = 0

@@ -47,7 +47,7 @@ final class Schedule
      * @param ?string        $timeZone     null: date_default_timezone_get()
      * @param ?string        $key          as for Queue::push(): nothing is added while a message has it
      * @param bool           $untilHandled as for Queue::push()
-     * @param null|int|float $late         seconds after a time within which it is still pushed, if nobody looked in time; null:
+     * @param null|int|float $late         seconds after a time within which it is still pushed, if no worker looked in time; null:
      *                                     however late. Of several times that were missed the last one counts
      *
      * @throws InvalidConfiguration|NotStorable|\InvalidArgumentException

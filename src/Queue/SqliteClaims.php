@@ -21,11 +21,11 @@ final class SqliteClaims
 
     public function __construct(private readonly PushLogApplier $applier, private readonly Retry $retry) {}
 
-    /** Takes back what nobody has acknowledged in time. */
+    /** Takes back what was not acknowledged in time. */
     public static function expire(SqliteConnection $connection, int $now, Retry $retry): void
     {
         foreach (MessageTables::heads($connection, 'claimed WHERE due <= ?', [$now]) as $head) {
-            MessageTables::giveBack($connection, $retry, $head, 0, '', 'Nobody acknowledged it in time');
+            MessageTables::giveBack($connection, $retry, $head, 0, '', 'No worker acknowledged it in time');
         }
     }
 

@@ -19,7 +19,7 @@ use Larder\System\Signals;
  * A process that runs out of memory rolls its transaction back, and with it an attempt would go uncounted. So no transaction
  * brings a large body into PHP, nor many at once: SQLite moves them, and a worker reads a large one after the commit.
  *
- * Times are the wall clock's. If somebody sets it, delayed and claimed messages come as much earlier or later.
+ * Times are the wall clock's. If it is set, delayed and claimed messages come as much earlier or later.
  *
  * @phpstan-import-type New from Transport
  * @phpstan-import-type Claimed from Transport
@@ -127,7 +127,7 @@ final class SqliteTransport implements Transport
                 $handed = $this->claims->hand($connection, $most, $visibility, $acknowledged, $rate);
                 $connection->commit();
             } catch (\Throwable $error) {
-                // Nobody knows what the statements are in the middle of.
+                // What the statements are in the middle of is not known.
                 $connection->prepared = null;
                 throw $this->database->failed($connection, $error);
             }

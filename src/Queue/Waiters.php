@@ -13,7 +13,7 @@ use Larder\System\Quiet;
  * who pushes writes a byte to as many as there are messages, and removes them.
  *
  * A waiter opens its pipe before it looks for the last time, and who pushes commits before it looks for pipes: so one of the
- * two sees the other. A pipe that nobody reads is a dead process's, and is removed. So is the directory where nobody waits:
+ * two sees the other. A pipe without a reader is a dead process's, and is removed. So is the directory where no process waits:
  * then a push pays for one look.
  */
 final class Waiters
@@ -107,7 +107,7 @@ final class Waiters
                 if (\filetype("$this->directory/$name") !== 'fifo') {
                     continue;
                 }
-                // Not blocking: it fails where nobody reads (fifo(7), ENXIO).
+                // Not blocking: it fails without a reader (fifo(7), ENXIO).
                 $pipe = \fopen("$this->directory/$name", 'wne');
                 if ($pipe !== false) {
                     \fwrite($pipe, '.');

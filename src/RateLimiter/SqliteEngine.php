@@ -12,7 +12,7 @@ use Larder\System\MachineBoot;
 /**
  * Rate limits in an SQLite database of their own, limits.db.
  *
- * Times count from the machine's boot, so that nobody can move them by setting the clock. What was counted before another
+ * Times count from the machine's boot, so setting the clock does not move them. What was counted before another
  * boot is as old as the wall clock says.
  */
 final class SqliteEngine implements Engine
@@ -87,7 +87,7 @@ final class SqliteEngine implements Engine
         if ($then === $boot && $boot !== '') {
             return $state;
         }
-        // Where nobody can tell a boot from another (no /proc), the wall clock must do.
+        // Where one boot cannot be told from another (no /proc), the wall clock must do.
         $moved = $now - \max(0, $wall - $was) - $at;
 
         return match ($algorithm) {

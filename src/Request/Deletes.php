@@ -46,7 +46,7 @@ final class Deletes
         $waited = isset($this->writes->pending[$key]);
         $change = $this->begin($key);
         if ($this->truth->readsPosition()) {
-            // If nobody else has changed the key since it was read, what was there tells nothing.
+            // If no other writer has changed the key since it was read, what was there tells nothing.
             $history = $this->view->history;
             $limit = $history->limitOfAll($key, [], $history->reference($key)[1]);
             if ($limit !== null) {

@@ -31,7 +31,7 @@ final class Fills
      *
      * @param array{int, int, int} $beginning see History::beginning()
      *
-     * @return bool false: somebody changed the key meanwhile
+     * @return bool false: the key was changed meanwhile
      */
     public function fill(string $key, Space $space, Entry $entry, array $beginning): bool
     {
@@ -52,7 +52,7 @@ final class Fills
         }
         $this->writes->pending[$key] = [$space, $entry, $reference, $moment];
         // Others may read the value from the near tier at once if this request missed the key, has not changed it since, and
-        // saw no intent on it. As was just learned, nobody changed the key up to `seen`.
+        // saw no intent on it. As was just learned, the key was not changed up to `seen`.
         if ($how === History::MISSED && !$this->view->isHeld($key)
             && !isset($this->view->copies($space)->own[\substr($key, \strlen($space->entries))])) {
             $at = \max($reference, $history->seen);
@@ -134,7 +134,7 @@ final class Fills
         $kept = \array_merge([], ...\array_map(Leases::kept(...), $also));
         $now = $history->moment;
         $outcomes = $all === [] ? [] : $this->truth->write($all, $kept) ?? [];
-        // A destructor may have changed some of them in the middle of the write, nobody knows whether before or after it.
+        // A destructor may have changed some of them in the middle of the write, before or after it, which is not known.
         $isSame = $now === $history->moment;
         $stored = [];
         foreach ($keys as $i => $key) {

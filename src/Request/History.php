@@ -135,7 +135,7 @@ final class History
 
     /**
      * A fiber's view begins with its first call, but what it sets may come from what the application read before that. When the
-     * fiber began nobody knows, but not before the main program's view. So a key that the fiber has not read is judged from
+     * fiber began is not known, but not before the main program's view. So a key that the fiber has not read is judged from
      * there, by the store. After refresh() it is judged from that point.
      */
     public function beginBefore(string $epoch, int $position): void
@@ -190,7 +190,7 @@ final class History
     }
 
     /**
-     * Notes this request's own change: if its position is the very next one, nobody else changed anything since `seen`.
+     * Notes this request's own change: if its position is the very next one, no other writer changed anything since `seen`.
      *
      * @param int $step how far the position lies above the journal's previous end
      */
@@ -436,7 +436,7 @@ final class History
     }
 
     /**
-     * The limit that a write of this key carries: nobody else may have changed the key after that position.
+     * The limit that a write of this key carries: no other writer may have changed the key after that position.
      * -1: changes up to `lost` are unknown, so the write conflicts.
      */
     public function limit(string $key, int $reference): int
@@ -455,8 +455,8 @@ final class History
     }
 
     /**
-     * The limit of a key that, as far as is known, nobody else has changed after that position, nor moved a marker of its own;
-     * null: somebody has, or may have.
+     * The limit of a key that, as far as is known, no other writer has changed after that position, nor moved a marker of its own;
+     * null: one has, or may have.
      *
      * @param list<string> $markers
      */

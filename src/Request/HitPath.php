@@ -7,7 +7,7 @@ namespace Larder\Request;
 /**
  * What Cache implements so that the extension puts its own get() in the place of that of PlainGetPath (ext/hit_path.c).
  *
- * The extension declares this interface too; then nobody loads this file. Whoever changes it, or a property of PlainGetPath,
+ * The extension declares this interface too; then this file is not loaded. A developer who changes it, or a property of PlainGetPath,
  * gives it another name, in both places: a server may have an extension that is older or newer than the library.
  *
  * An interface, and not a parent: of a class that extends one in C, PHP makes no lazy objects (ReflectionClass::newLazyProxy()),

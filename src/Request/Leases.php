@@ -41,7 +41,7 @@ final class Leases
     ) {}
 
     /**
-     * Takes the lease of an entry's key if nobody holds it and nobody has changed the entry since it was read. The caller
+     * Takes the lease of an entry's key if it is free and the entry was not changed since it was read. The caller
      * then need not read the entry again.
      *
      * @param int $position at which the entry was read
@@ -59,7 +59,7 @@ final class Leases
         return true;
     }
 
-    /** Takes the lease of an entry's key if nobody holds it. Null: the truth tier does not answer. */
+    /** Takes the lease of an entry's key if it is free. Null: the truth tier does not answer. */
     public function take(string $key, int $milliseconds): ?bool
     {
         $version = 0;
@@ -84,7 +84,7 @@ final class Leases
         return false;
     }
 
-    /** A lease that the store may have given, and whose answer was lost, is taken back: nobody would release it before its time. */
+    /** A lease that the store may have given, and whose answer was lost, is taken back: no process would release it before its time. */
     private function write(Change $lease): ?ChangeResult
     {
         return $this->truth->write([$lease], $this->truth->down() ? [] : [$lease->key])[0] ?? null;

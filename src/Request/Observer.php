@@ -12,8 +12,8 @@ use Larder\System\FailureLog;
 use Larder\System\Fork;
 
 /**
- * Sees what requests do, for whoever wants to know: counts it for all processes (the option `metrics`), and tells the
- * application (the option `events`). Where nobody asks there is none.
+ * Sees what requests do, for its users: counts it for all processes (the option `metrics`), and tells the
+ * application (the option `events`). Without a user there is none.
  */
 final class Observer
 {
@@ -149,7 +149,7 @@ final class Observer
     /**
      * A fill is not stored.
      *
-     * @param bool $isConflict another has changed the key; false: it could not be stored, or must not be, whoever changed it
+     * @param bool $isConflict another has changed the key; false: it could not be stored, or must not be, whatever changed it
      */
     public function refused(string $name, Space $space, bool $isConflict): void
     {

@@ -171,7 +171,7 @@ final class Reader
 
     /**
      * Reads keys of several spaces from the truth tier, all at one position, and keeps them encoded in the request tier: most
-     * of them as they were read, until somebody asks for them.
+     * of them as they were read, until they are asked for.
      *
      * @param list<array{Space, list<int|string>}> $lists keys by space
      *

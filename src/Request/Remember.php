@@ -163,7 +163,7 @@ final class Remember
     /**
      * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin
      * @param bool                                                          $release this call took the lease, and releases it together with the value
-     * @param ?Snapshot                                                     $missed  a read that missed the key, if nobody has changed the key between it and the lease
+     * @param ?Snapshot                                                     $missed  a read that missed the key, if the key was not changed between it and the lease
      */
     private function compute(string $name, string $key, Space $space, RequestTier $copies, \Closure $begin, bool $release, ?Snapshot $missed = null): mixed
     {
@@ -201,7 +201,7 @@ final class Remember
             $value = $compute();
             $entry = $wrap($value);
         } finally {
-            // Nothing is to be stored, an exception, or the end of a fiber that nobody resumes. Handlers wait again, so none of theirs ends this early.
+            // Nothing is to be stored, an exception, or the end of a fiber that is not resumed. Handlers wait again, so none of theirs ends this early.
             if ($entry === null && $release && Fork::pid() === $process) {
                 $this->leases->giveBack($name);
             }

@@ -396,7 +396,7 @@ final class Request
     private function finish(): void
     {
         if ($this->truth->calls === $this->ended && ($this->writes === null || $this->writes->pending === []) && $this->transaction === null) {
-            // PHP ended the request, and now drops it, and nobody has used the cache in between; or nobody has used it at all.
+            // PHP ended the request, and now drops it, and the cache was not used in between; or it was not used at all.
             $this->tell();
 
             return;

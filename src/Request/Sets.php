@@ -9,8 +9,8 @@ use Larder\Store\Change;
 use Larder\Store\ChangeResult;
 
 /**
- * Stores values: tries each set once as if nobody were in its way, and carries out the verdict of the table of conflicts where
- * somebody is.
+ * Stores values: tries each set once as if nothing were in its way, and carries out the verdict of the table of conflicts where
+ * something is.
  */
 final class Sets
 {
@@ -114,9 +114,9 @@ final class Sets
     }
 
     /**
-     * The change by which a set is tried first: most sets have nobody in their way.
+     * The change by which a set is tried first: most sets have nothing in their way.
      *
-     * @return ?Change null: somebody has changed the key or a marker that covers it, or may have
+     * @return ?Change null: another writer has changed the key or a marker that covers it, or may have
      */
     private function first(string $key, Space $space, Entry $entry): ?Change
     {

@@ -10,7 +10,7 @@ use Larder\Codec\Entry;
  * Holds what one request changes in the cache while its database transaction is open.
  *
  * Until COMMIT the database shows all other requests the old rows. So a changed key gets an intent that lasts until the
- * end: nobody, not even this request, stores anything under it. At COMMIT each set is judged as if it had been made when
+ * end: no request, not even this one, stores anything under it. At COMMIT each set is judged as if it had been made when
  * the transaction began. Every other change is made once more, because a request that read in between has read old rows.
  * At ROLLBACK each key is changed and no value is kept.
  *

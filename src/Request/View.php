@@ -107,7 +107,7 @@ final class View
         public readonly ?Near $near,
         private readonly bool $lazy = false,
         public readonly OpenTransactions $transactions = new OpenTransactions(),
-        /** Null: nobody asks what requests do. */
+        /** Null: what requests do is not asked for. */
         public readonly ?Observer $observer = null,
     ) {
         $this->history = new History();
@@ -280,7 +280,7 @@ final class View
         }
         $changes = $this->truth->since($this->history->epoch, $this->history->seen, $this->history->token);
         if ($changes === null) {
-            // Nobody can tell what changed, so no older copy is served any longer.
+            // What changed cannot be told, so no older copy is served any longer.
             $this->nearReadable = false;
             $this->forgetAll();
 
@@ -587,7 +587,7 @@ final class View
                 $this->history->own($outcome->position, $outcome->step);
                 $this->noteMarker((string) $marker, $outcome->position);
             } else {
-                // Somebody else has made it, or nobody knows: to be read when it is asked for.
+                // Another request has made it, or may have: to be read when it is asked for.
                 unset($this->markers[$marker]);
             }
         }
@@ -611,7 +611,7 @@ final class View
                     }
                 }
             } else {
-                // Nobody notes which copies carry the tag, so all copies of the tag's space are dropped.
+                // Which copies carry the tag is not noted, so all copies of the tag's space are dropped.
                 $path = \substr($key, 2, (int) \strpos($key, ':', 2) - 2);
                 [$space, $reference] = $this->spaces['e:' . $path . ':'] ?? [null, null];
                 $copies = $reference?->get();

@@ -13,7 +13,7 @@ namespace Larder\Session;
 interface Engine
 {
     /**
-     * Takes a session's lock and reads the session. Who holds the lock already has it anew: nobody knows what became of a call
+     * Takes a session's lock and reads the session. Who holds the lock already has it anew: it is not known what became of a call
      * that has failed.
      *
      * @param string $owner  who holds the lock then
@@ -21,7 +21,7 @@ interface Engine
      * @param int    $keep   milliseconds that the session has left then, at least
      * @param bool   $isKnown whether a session that is not stored shall be left alone: it is not locked then
      *
-     * @return ?array{string, string} version and data; null: somebody else holds the lock
+     * @return ?array{string, string} version and data; null: another owner holds the lock
      *
      * @throws SessionFailure
      */
@@ -30,7 +30,7 @@ interface Engine
     /**
      * Writes a session and releases its lock.
      *
-     * It may have ended before. Then the session is written as long as nobody else holds it or has written it.
+     * It may have ended before. Then the session is written as long as no other owner holds it or has written it.
      *
      * @param string $version that its owner has read
      * @param string $new     the version that it gets
@@ -59,7 +59,7 @@ interface Engine
     public function release(string $key, string $owner): void;
 
     /**
-     * Removes a session, whoever holds it, and releases its lock if it is this owner's.
+     * Removes a session, also one that another owner holds, and releases its lock if it is this owner's.
      *
      * @throws SessionFailure
      */

@@ -15,7 +15,7 @@ final class Hold
     // PHP shows what such an object holds in no dump, export or cast.
     private \SensitiveParameterValue $data;
 
-    /** Whether it was written, and its lock given back. It may be written again, as long as nobody else holds it or has written it. */
+    /** Whether it was written, and its lock given back. It may be written again, as long as no other owner holds it or has written it. */
     public bool $isWritten = false;
 
     /** @param string $version that it has read or written */

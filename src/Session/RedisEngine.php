@@ -19,7 +19,7 @@ final class RedisEngine implements Engine
     /** Digits of a version. */
     private const VERSION = 32;
 
-    /** KEYS: session, lock. ARGV: owner, milliseconds of the lock (0: none), milliseconds of the session, '1' if it must be stored. Gives 0 if somebody holds it. */
+    /** KEYS: session, lock. ARGV: owner, milliseconds of the lock (0: none), milliseconds of the session, '1' if it must be stored. Gives 0 if another owner holds it. */
     private const READ = <<<'LUA'
         if ARGV[4] == '1' and redis.call('EXISTS', KEYS[1]) == 0 then return '' end
         if ARGV[2] ~= '0' and not redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then

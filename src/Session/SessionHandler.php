@@ -18,9 +18,9 @@ use Larder\System\WrongUser;
  *
  * A lock ends with its session's request, or by itself 30 seconds after the request's max_execution_time (after 60 seconds where
  * that is 0); over SQLite also at once with its process. A request that takes longer may still write its session as long as
- * nobody else has taken or written it. Otherwise its write throws, and the newer session stands.
+ * no other request has taken or written it. Otherwise its write throws, and the newer session stands.
  *
- * What is stored under an id's SHA-256 tells nobody the id. The data is PHP's (session.serialize_handler), and nobody here looks
+ * What is stored under an id's SHA-256 does not tell the id. The data is PHP's (session.serialize_handler), and no code here looks
  * into it.
  */
 final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTimestampHandlerInterface, \SessionIdInterface
@@ -39,7 +39,7 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
     /** Which has made that: a forked child takes its own. */
     private int $process = 0;
 
-    /** @var array<string, true> keys of sessions whose locks calls that have failed may have left: nobody knows what became of those */
+    /** @var array<string, true> keys of sessions whose locks calls that have failed may have left: what became of those is not known */
     private array $left = [];
 
     /** What validateId() leaves for read() to throw. */
@@ -165,7 +165,7 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
 
     /**
      * Whether this session is stored, for session.use_strict_mode. PHP asks before it reads, so this takes the session as read()
-     * does: nobody destroys it in between.
+     * does: it cannot be destroyed in between.
      *
      * True also if the session cannot be had: PHP would answer an exception here with a new id, and log its user out. The
      * next read() throws it (php-src, ext/session/session.c, php_session_initialize).

@@ -22,7 +22,7 @@ final class Change
      */
     public const KEPT = ['i', 'm', 'c'];
 
-    // Nobody changes these properties. They are plain ones for the reason that Record gives.
+    // No code changes these properties. They are plain ones for the reason that Record gives.
     public string $key = '';
 
     /** The new record; null removes it (a removal enters the journal like any change, even if there was no record). */
@@ -31,13 +31,13 @@ final class Change
     /** Names the request that changes: 12 hexadecimal digits, new for each request. */
     public string $writer = '';
 
-    /** Done only if nobody but $writer changed the key after this position. */
+    /** Done only if no writer but $writer changed the key after this position. */
     public int $limit = self::ALWAYS;
 
     /** Milliseconds by Store::now() after which the record is absent and the engine may remove it; 0: never. */
     public int $expiry = 0;
 
-    /** @var array<string, int> other keys, each with the position after which nobody else may have changed it */
+    /** @var array<string, int> other keys, each with the position after which no other writer may have changed it */
     public array $guards = [];
 
     /**

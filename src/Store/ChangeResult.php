@@ -10,7 +10,7 @@ final class ChangeResult
     /** Kind of a change that the engine refuses: the value is too large, or there is no room for it. */
     public const REFUSED = 'r';
 
-    // Nobody changes these properties. They are plain ones for the reason that Record gives.
+    // No code changes these properties. They are plain ones for the reason that Record gives.
     public bool $done = false;
 
     /**

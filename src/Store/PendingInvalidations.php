@@ -21,8 +21,8 @@ use Larder\System\WrongUser;
  *
  * The file's modification time tells whether any keys wait: every write changes it, even the last write of a killed
  * process, and the process that has applied all keys sets it to the day's number, which no other time is so small as. So a
- * request pays one stat() to ask. Each week somebody who uses the cache renews that number, and removes the files beside it
- * whose caches nobody has used for two months.
+ * request pays one stat() to ask. Each week a process that uses the cache renews that number, and removes the files beside it
+ * whose caches have not been used for two months.
  *
  * Processes add keys under the file's lock, which they hold for microseconds. The process that applies them holds a
  * second lock (the gate) for as long as the store takes, so that a store that hangs stops no process from adding.
@@ -34,7 +34,7 @@ final class PendingInvalidations
 {
     private const SIZE = 1_048_576;
 
-    /** The marker that covers everything: nobody knows which keys changed. */
+    /** The marker that covers everything: which keys changed is not known. */
     private const ALL = 'f:';
 
     /** While no key waits the file's time is below this. Seconds a day; days after which it is renewed, and the file removed. */
@@ -225,7 +225,7 @@ final class PendingInvalidations
             if (!$this->isLocked($log->lock(...), $begun)) {
                 return false;
             }
-            // A damaged file has the mark '-': nobody knows which keys are in it.
+            // A damaged file has the mark '-': which keys were in it is not known.
             [$keys, $end] = Quiet::call(static fn(): ?array => $log->read($mark)) ?? [[self::ALL], '-'];
             if ($end === $mark || $keys === []) {
                 return $this->forget($log, $this->file);
@@ -307,7 +307,7 @@ final class PendingInvalidations
     }
 
     /**
-     * Puts the flag: nobody else knows which keys changed, so everything counts as changed. Its size says how often it was put,
+     * Puts the flag: no other process knows which keys changed, so everything counts as changed. Its size says how often it was put,
      * so that a process that has flushed everything meanwhile leaves it. A process that may open no more files makes a directory
      * in its place, and another one in that.
      */
@@ -445,7 +445,7 @@ final class PendingInvalidations
     /**
      * Does something to a file in which no key waits, and cannot meanwhile.
      *
-     * @param int             $days for which nobody must have used it
+     * @param int             $days for which it must not have been used
      * @param \Closure(): bool $work
      */
     private function whileClean(string $file, int $days, \Closure $work): void

@@ -10,7 +10,7 @@ use Larder\System\Quiet;
 /**
  * Moves the purge counters (see PurgeCounter) of the spaces that a flush or tag invalidation covers, around its commit.
  *
- * They lie in a directory beside the truth tier, which is there only if somebody has asked for a counter: without it a
+ * They lie in a directory beside the truth tier, which is there only if a program has asked for a counter: without it a
  * flush costs one stat more.
  */
 final class PurgeCounters

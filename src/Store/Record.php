@@ -7,7 +7,7 @@ namespace Larder\Store;
 /**
  * The record that a store keeps for one key.
  *
- * Nobody changes its properties. Every read fills them, and as they are, neither promoted nor read-only, that costs a third
+ * No code changes its properties. Every read fills them, and as they are, neither promoted nor read-only, that costs a third
  * less.
  */
 final class Record

@@ -20,7 +20,7 @@ use Larder\System\Failure;
  *  - read() returns records together with a position `at` at which they were current: every change at or
  *    before `at` is already in them. (`at` must not count a change that was announced and is not stored yet.)
  *  - write() is atomic for each change, across processes and servers; the journal names a change no later than
- *    anybody can read its record, so that a reader of the journal never misses one, whichever process is killed.
+ *    any process can read its record, so that a reader of the journal never misses one, whichever process is killed.
  *  - a call that cannot reach the engine, or finds it damaged, throws Failure within the time-out, and
  *    nothing else; no notice or warning leaves it.
  *  - a forked child never speaks over its parent's connection.

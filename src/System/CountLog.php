@@ -7,7 +7,7 @@ namespace Larder\System;
 /**
  * Counts of many processes, added up in files that outlive them.
  *
- *     path         what was added lately, a line each; processes append to it and wait for nobody
+ *     path         what was added lately, a line each; processes append to it and never wait
  *     path-old     the same from before, while it is summed up
  *     path-sums    what the lines so far came to
  *     path-lock    held by who sums up or reads
@@ -33,7 +33,7 @@ final class CountLog
     /** Bytes of a line, less than which the kernel writes at once. */
     private const LINE = 4000;
 
-    /** Bytes of lines after which a writer sums them up; and more than which it writes none: nobody could. */
+    /** Bytes of lines after which a writer sums them up; and more than which it writes none, since that failed. */
     private const LONG = 65_536;
     private const LONGEST = 8_388_608;
 
@@ -59,7 +59,7 @@ final class CountLog
         $line = -1;
         $length = self::LINE;
         foreach ($counts as $long => $count) {
-            // Half of a line at most: what is longer is nothing that somebody reads.
+            // Half of a line at most: what is longer is no name that a person reads.
             $name = \strlen($long) > self::LINE / 2 ? self::other($long) : $long;
             $length += \strlen($name) + 30;
             if ($length > self::LINE) {
@@ -107,7 +107,7 @@ final class CountLog
             if ($file === false) {
                 return 0;
             }
-            // Somebody sums up this file, which has another name by now.
+            // Another process sums up this file, which has another name by now.
             if (!\flock($file, \LOCK_SH | \LOCK_NB)) {
                 continue;
             }
@@ -139,7 +139,7 @@ final class CountLog
     /**
      * The caller holds the lock.
      *
-     * @param bool $isRead false: nobody asks, so what is not summed up yet may stay so
+     * @param bool $isRead false: no answer is needed, so what is not summed up yet may stay so
      *
      * @return array{string, int, array<string, int>} the file of which something is in the sums, how many bytes of it, and the sums
      */
@@ -149,7 +149,7 @@ final class CountLog
         $old = $this->path . '-old';
         \clearstatcache();
         if (\is_file($old)) {
-            // A summer has died; or a writer has stopped in the middle of its line, for which nobody waits.
+            // A summer has died; or a writer has stopped in the middle of its line, for which no process waits.
             $sums = $this->settle($sums, $old);
         }
         \clearstatcache();
@@ -212,7 +212,7 @@ final class CountLog
             foreach (\is_array($line) ? $line : [] as $name => $count) {
                 $name = (string) $name;
                 if (!\str_contains($name, '|')) {
-                    // Nobody has counted that: the line is damaged.
+                    // No process has counted that: the line is damaged.
                     continue;
                 }
                 $last = self::last($name);

@@ -7,7 +7,7 @@ namespace Larder\System;
 /**
  * The directories that a user's caches, queues and counters have, other than the one in which this list lies: a line each.
  *
- * A directory is noted when it is made, so no request pays for the list. Whoever else reads it believes none of it: its user
+ * A directory is noted when it is made, so no request pays for the list. Any other reader believes none of it: its user
  * can write anything there.
  */
 final readonly class DirectoryList

@@ -100,7 +100,7 @@ final class FileLock
     }
 
     /**
-     * Whether a program has set the file's time of writing, as what restores a backup does, and nobody has written to it since:
+     * Whether a program has set the file's time of writing, as what restores a backup does, and it was not written to since:
      * its status then changed later than its content. A copy may have the inode of a deleted file.
      */
     public function isRestored(): bool

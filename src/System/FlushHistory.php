@@ -8,7 +8,7 @@ namespace Larder\System;
  * The last flushes of a cache on this server, and who asked for each: a file of a line of JSON each, beside the cache.
  *
  * It means to name no secret: of a URL it keeps the path, of a command line the names of options and the words that do not look like
- * a secret; a password that looks like a word stays. What it says of a request is the visitor's: whoever prints it must expect anything.
+ * a secret; a password that looks like a word stays. What it says of a request is the visitor's: code that prints it must expect anything.
  */
 final readonly class FlushHistory
 {

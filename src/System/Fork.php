@@ -15,7 +15,7 @@ final class Fork
 
     private static int $made = 0;
 
-    /** What pid() last returned: for a caller that knows that somebody has called it just now. */
+    /** What pid() last returned: for a caller that knows that it was called just now. */
     public static int $last = 0;
 
     /** Whether pid() asks PHP each time, since the process may be forked; null: pid() was not called yet. */
@@ -38,7 +38,7 @@ final class Fork
     }
 
     /**
-     * Whether code of this process may fork it. In most requests of a web server none can, and nobody needs to ask the system
+     * Whether code of this process may fork it. In most requests of a web server none can, and then the system need not be asked
      * for the process id at each call of an engine.
      */
     public static function isPossible(): bool

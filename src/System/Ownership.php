@@ -50,14 +50,14 @@ final class Ownership
     /**
      * What is wrong with a file that is about to be opened; null: nothing, or there is no file. One lstat.
      *
-     * For files in a directory that is already private, so that nobody can replace the file before it is opened.
+     * For files in a directory that is already private, so that no other user can replace the file before it is opened.
      */
     public static function flaw(string $file): ?string
     {
         $stat = self::lstat($file);
         $flaw = $stat === null ? null : self::wrong($stat);
 
-        return $flaw === null ? null : "$file $flaw, so that somebody else may have put it there; remove it";
+        return $flaw === null ? null : "$file $flaw, so that another user may have put it there; remove it";
     }
 
     /**

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\System;
 
-/** Opens files that nobody but their owner may read or write, whatever the application's umask says. */
+/** Opens files that only their owner may read or write, whatever the application's umask says. */
 final class PrivateFile
 {
     /**

@@ -55,7 +55,7 @@ final class ProcessId
         return self::isAlive($name) === false;
     }
 
-    /** Null: nobody here can tell, because the process belongs to another machine or another pid name space. */
+    /** Null: it cannot be told here, because the process belongs to another machine or another pid name space. */
     public static function isAlive(string $name): ?bool
     {
         self::current();

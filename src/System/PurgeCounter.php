@@ -8,7 +8,7 @@ namespace Larder\System;
  * Tells in one stat whether anything was purged: a file whose size only grows, and whose time says whether a purge is under
  * way. Who keeps copies outside the cache compares them with it, and need not ask the cache.
  *
- *     purger   lock, shared ─ time ─ size + 1, if a copy has the tag ─ COMMIT ─ CLEAN if nobody else purges ─ unlock
+ *     purger   lock, shared ─ time ─ size + 1, if a copy has the tag ─ COMMIT ─ CLEAN if no other purges ─ unlock
  *     copier   note the copy's tags ─ size, if the time is CLEAN ─ read the cache ─ write the copy with that size
  *     server   the copy is as good as the cache while the file has the copy's size
  *
@@ -19,18 +19,18 @@ namespace Larder\System;
  * each of many hashes of tags, which only copiers set. A copier that a purger has not seen there noted its tags after the
  * purger had set the time: it reads a time that is not CLEAN, or the cache as the purger has left it.
  *
- * Purgers wait for nobody: the lock is shared. The kernel releases a killed purger's lock, but the time stays as it was, and
- * nobody copies until somebody repairs it: isAbandoned(), then a purge, whose commit comes after all that the dead one has
+ * Purgers never wait: the lock is shared. The kernel releases a killed purger's lock, but the time stays as it was, and
+ * no process copies until one repairs it: isAbandoned(), then a purge, whose commit comes after all that the dead one has
  * left unfinished in the store. The size of a killed purger's counter differs from all copies' already.
  *
- * A counter that was deleted serves nobody. A new one begins at another size.
+ * A counter that was deleted is of no use. A new one begins at another size.
  */
 final class PurgeCounter
 {
-    /** The modification time while nobody purges, as in PendingInvalidations. */
+    /** The modification time while no process purges, as in PendingInvalidations. */
     private const CLEAN = 1;
 
-    /** The file of tags, beside the counter, and what stands there for a tag. So does its first byte, unless somebody has emptied it. */
+    /** The file of tags, beside the counter, and what stands there for a tag. So does its first byte, unless the file was emptied. */
     private const TAGS = '.tags';
     private const NOTED = '1';
 
@@ -86,7 +86,7 @@ final class PurgeCounter
     }
 
     /**
-     * The size; null: somebody is purging, or has died at it, or there is no counter.
+     * The size; null: a process is purging, or has died at it, or there is no counter.
      *
      * @phpstan-impure
      */
@@ -113,7 +113,7 @@ final class PurgeCounter
                 return false;
             }
             if (!self::isWhole($file)) {
-                // It is new, or somebody has cut it short: no copy may be good whose tags are not in it.
+                // It is new, or was cut short: no copy may be good whose tags are not in it.
                 $purge = $this->begin();
                 if ($purge === null) {
                     return false;

@@ -10,7 +10,7 @@ namespace Larder\System;
  *     ; lines of "key = value", in bytes or with K, M or G
  *     segment = 16M
  *
- * Nobody but root can have written what is obeyed: the file and its directory must be root's, and no others may write there.
+ * Only root can have written what is obeyed: the file and its directory must be root's, and no others may write there.
  * Nothing that a user sets (environment, ini, options) leads to another file.
  *
  * To look costs more than most requests do with a cache. So each place asks where a size decides something: when a file is
@@ -87,7 +87,7 @@ final readonly class ServerPolicy
         });
     }
 
-    /** Why somebody else than the administrator may have written there. */
+    /** Why another than the administrator may have written there. */
     private function flaw(string $path, int $type): ?string
     {
         $stat = \lstat($path);

@@ -8,8 +8,8 @@ namespace Larder\System;
  * Delays the handlers of asynchronous signals (pcntl_async_signals()) while an object of this class lives. The handlers
  * run when the last of these holds ends, and their exceptions pass on from there.
  *
- * Otherwise a job's time-out handler that throws could leave a lock that was taken and not noted, or a lease that nobody
- * releases. Every call of an engine is limited in time, so a handler waits no longer than the time-out.
+ * Otherwise a job's time-out handler that throws could leave a lock that was taken and not noted, or a lease that is
+ * never released. Every call of an engine is limited in time, so a handler waits no longer than the time-out.
  *
  * A try with a finally does not help: PHP runs signal handlers at the jump into the finally, and an exception of theirs
  * counts as thrown inside it, so that nothing of the finally runs (php-src, Zend/zend_vm_def.h, ZEND_FAST_CALL and

@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Larder\System;
 
 /**
- * A directory of copies of what a cache holds, for a program that asks nobody before it sends them, as a web server does.
+ * A directory of copies of what a cache holds, for a program that sends them without asking, as a web server does.
  *
  *     directory/1700000/…     copies, in folders named by digits
- *     directory/state/        for nobody but the owner
+ *     directory/state/        for the owner only
  *         cache               see about()
  *         cache-sum           the sum of what is in it
  *         lock                held by who puts copies into folders or takes them out
@@ -54,7 +54,7 @@ final class StaticCopies
 
     /**
      * After a flush was committed. A process that is just putting a copy there has the lock, and has seen the flush or not:
-     * whoever waits for the lock takes that copy out too.
+     * a process that waits for the lock takes that copy out too.
      *
      * @param string       $notes   as for noted()
      * @param list<string> $flushes the names of what was flushed, as the journal has them

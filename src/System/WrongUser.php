@@ -39,7 +39,7 @@ final class WrongUser extends \RuntimeException
         );
     }
 
-    /** Root would become the owner, for whom a directory above this library is closed. */
+    /** Root would become the owner: a directory above this library is closed to the other user. */
     public static function cannotRead(string $directory, int $owner, string $closed): self
     {
         $name = Ownership::name($owner);

@@ -32,7 +32,7 @@ trait CacheAssertions
     /** Where no tier has a value this counts no miss, and the program has not read the key by it. */
     public static function assertNotCached(Cache $cache, string $key): void
     {
-        // A tier may still hold what nobody gets any more: a value whose bounded life is over.
+        // A tier may still hold what no get answers any more: a value whose bounded life is over.
         $isFound = \in_array(true, \array_column($cache->inspect($key), 'found'), true) && $cache->has($key);
         Assert::assertFalse($isFound, "The cache has a value for \"$key\".");
     }

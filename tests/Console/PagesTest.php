@@ -182,7 +182,7 @@ final class PagesTest extends TestCase
         $told = $this->json('page:why', ['url' => 'https://shop.example/a']);
 
         self::assertSame('stale', $told['outcome']);
-        self::assertSame('somebody has expired the page, and it may be served until it is renewed (RFC 5861, section 3)', $told['because']);
+        self::assertSame('the page was expired by a purge, and it may be served until it is renewed (RFC 5861, section 3)', $told['because']);
         $list = $this->json('page:list');
         self::assertSame([true, 0], [$list['expired'], $list['fresh_for']]);
     }

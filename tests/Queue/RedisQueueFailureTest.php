@@ -64,7 +64,7 @@ final class RedisQueueFailureTest extends TestCase
         }
         [$dead] = $queue->dead();
         self::assertSame([$body, 1], [$dead['body'], $dead['attempts']]);
-        self::assertStringContainsString('Nobody acknowledged it in time', $dead['error']);
+        self::assertStringContainsString('No worker acknowledged it in time', $dead['error']);
     }
 
     #[DataProvider('schemes')]

@@ -35,7 +35,7 @@ defined('WP_CONTENT_DIR') || define('WP_CONTENT_DIR', ABSPATH . 'wp-content');
         return;
     }
     $plugins = defined('WP_PLUGIN_DIR') ? WP_PLUGIN_DIR : WP_CONTENT_DIR . '/plugins';
-    // Whoever puts this file into its place writes here where the plugin lies.
+    // The plugin writes here where it lies when it puts this file into its place.
     foreach ([$plugins . '/larder', dirname(__DIR__)] as $folder) {
         if (is_file($folder . '/src/Page/Door.php') && is_file($folder . '/autoload.php') && is_file($folder . '/larder.php')) {
             require_once $folder . '/autoload.php';

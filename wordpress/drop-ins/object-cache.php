@@ -27,7 +27,7 @@ defined('ABSPATH') || exit;
     $off = defined('LARDER_DISABLED') ? constant('LARDER_DISABLED') : getenv('LARDER_DISABLED');
     if (PHP_VERSION_ID >= 80200 && (!$off || $off === 'false') && !function_exists('wp_cache_init')) { // @phpstan-ignore greaterOrEqual.alwaysTrue
         $plugins = defined('WP_PLUGIN_DIR') ? WP_PLUGIN_DIR : WP_CONTENT_DIR . '/plugins';
-        // Whoever puts this file into its place writes here where the plugin lies.
+        // The plugin writes here where it lies when it puts this file into its place.
         foreach ([$plugins . '/larder', dirname(__DIR__)] as $folder) {
             if (is_file($folder . '/functions.php') && is_file($folder . '/autoload.php') && is_file($folder . '/larder.php')) {
                 require_once $folder . '/autoload.php';
@@ -42,7 +42,7 @@ defined('ABSPATH') || exit;
     }
     define('LARDER_AWAY', true);
 
-    // Nobody tells the cache what this request changes. The next one that has Larder again finds one of these, and empties
+    // The cache is not told what this request changes. The next one that has Larder again finds one of these, and empties
     // it (Larder\WordPress\Presence, which knows the same names).
     $site = '';
     foreach (['DB_NAME', 'DB_PASSWORD', 'AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY'] as $name) {
@@ -70,7 +70,7 @@ defined('ABSPATH') || exit;
                 return true;
             });
             foreach ($marks as $file) {
-                // Where all users may write, somebody may have put a link there, to a file of this user's.
+                // Where all users may write, another may have put a link there, to a file of this user's.
                 !function_exists('clearstatcache') || clearstatcache();
                 if (function_exists('lstat')) {
                     lstat($file) || !function_exists('fopen') || fopen($file, 'x');

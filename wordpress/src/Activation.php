@@ -13,14 +13,14 @@ use Larder\System\WrongUser;
  * The plugin comes and goes, and with it the drop-ins: that of the object cache, which all of the following is about, and that
  * of the page cache, which needs it.
  *
- * Whenever the drop-in comes back the cache is emptied first: while it was away nobody told the cache what changed. So it
+ * Whenever the drop-in comes back the cache is emptied first: while it was away the cache was not told what changed. So it
  * is taken away too while an update replaces the plugin's files, when it would do nothing, and is put back by a
  * request that runs the new code only.
  *
  * Requests that have begun with the old code go on while an update replaces it, and may need a class that they have not loaded
  * yet. So a copy of the old code stays beside for some minutes, which its own autoloader prefers.
  *
- * A drop-in of ours that somebody else has replaced is not put back by itself: two plugins that both did would do so for
+ * A drop-in of ours that another plugin has replaced is not put back by itself: two plugins that both did would do so for
  * ever. It is remembered who it was, and said.
  */
 final class Activation
@@ -153,7 +153,7 @@ final class Activation
         if (($what['type'] ?? '') === 'plugin' && isset(Notes::all()['updating'])) {
             Notes::put(['updating' => 1]);
             \wp_schedule_single_event(\time(), Plugin::UPDATED);
-            // Once more, when nobody needs the old code any longer.
+            // Once more, when no request needs the old code any longer.
             \wp_schedule_single_event(\time() + 4 * self::LONGEST, Plugin::UPDATED);
         }
     }

@@ -10,7 +10,7 @@ namespace Larder\WordPress;
  * What the site's owner has chosen on the plugin's page. What wp-config.php says of the same counts instead.
  *
  * An option of the network has it. Each web server keeps a copy in a file of wp-content, because a stored page is answered
- * before anybody asks the database. The file begins as PHP, so that no web server shows it, and is only read, so that OPcache
+ * before the database is asked. The file begins as PHP, so that no web server shows it, and is only read, so that OPcache
  * keeps no old one.
  */
 final class Choices

@@ -13,7 +13,7 @@ use Larder\System\Ownership;
  * Where a site's cache lies on disk if its owner does not say: found by web and command line alike, where the web server
  * writes and does not serve.
  *
- * Its name nobody can guess who does not know the site's salts. It lies in wp-content or beside WordPress (the directory
+ * Its name cannot be guessed without the site's salts. It lies in wp-content or beside WordPress (the directory
  * above ABSPATH); the one that is there is the one, wp-content first: open_basedir or lost rights can take from the
  * web the one beside, and what the web then uses must be what everybody uses. A new one is made beside, out of
  * the web server's reach, if that is known to be so, and else in wp-content; in both with the rules by which web
@@ -114,7 +114,7 @@ final class DataDirectory
     }
 
     /**
-     * Whether what this process makes can be the web's: a command run as somebody else would take the site its cache.
+     * Whether what this process makes can be the web's: a command run as another user would take the site its cache.
      * What the web has written so far tells who that is.
      */
     private static function isOurs(string $content): bool

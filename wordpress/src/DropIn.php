@@ -10,7 +10,7 @@ namespace Larder\WordPress;
  * A file of wp-content that WordPress loads before all plugins, object-cache.php or advanced-cache.php: whose it is, and how
  * ours comes there and goes.
  *
- * Another plugin's is replaced only where that was asked for. It is kept beside ours, under a name that nobody can
+ * Another plugin's is replaced only where that was asked for. It is kept beside ours, under a name that no plugin can
  * guess and WordPress does not load, and is not put back by itself: what that plugin's cache still holds is from
  * before, and would be served as if it were of today.
  */

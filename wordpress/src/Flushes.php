@@ -10,13 +10,13 @@ use Larder\System\ErrorLog;
 /**
  * Who flushes how often.
  *
- * Every flush is done in full, whoever asks for it: nobody but the caller knows what has changed. But some plugins flush
- * the whole cache at every request, and then it is no use to anybody. Who does so more than LIMIT times in a minute is
+ * Every flush is done in full, whatever asks for it: only the caller knows what has changed. But some plugins flush
+ * the whole cache at every request, and then it is of no use. Who does so more than LIMIT times in a minute is
  * named in the log and in Site Health.
  */
 final class Flushes
 {
-    /** Flushes a minute that nobody complains of. */
+    /** Flushes a minute that are not complained of. */
     public const LIMIT = 10;
 
     private const KEY = 'flushes';

@@ -8,7 +8,7 @@ namespace Larder\WordPress;
  * What is known of groups by their name.
  *
  * WordPress's own hold what WordPress reads from its database and invalidates by itself: there `wp_cache_add` stores a
- * value just computed. In any other group it may be somebody's lock.
+ * value just computed. In any other group it may be a plugin's lock.
  */
 final class Groups
 {
@@ -31,7 +31,7 @@ final class Groups
     /** Whether WordPress itself keeps it, so that a value added was just computed from the database. */
     public static function isOwn(string $group): bool
     {
-        // A taxonomy's name is anybody's; what lies in these groups is WordPress's.
+        // Any plugin may choose a taxonomy's name; what lies in these groups is WordPress's.
         return isset(self::OWN[$group]) || \str_ends_with($group, '_relationships');
     }
 

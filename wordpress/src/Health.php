@@ -153,7 +153,7 @@ final class Health
     {
         $problem = self::pagesProblem();
         if ($problem !== '') {
-            // Whoever has another one, or has switched it off, has a reason.
+            // An owner who has another one, or has switched it off, has a reason.
             $isWanted = Settings::ofSite() !== null && DropIn::pages()->state() !== DropInState::Foreign;
 
             return self::result('pages', $isWanted ? 'recommended' : 'good', \__('Larder stores no pages', 'larder'), $problem);
@@ -241,7 +241,7 @@ final class Health
         if ($served === true) {
             return self::result(
                 'privacy',
-                // The found one's name nobody can guess.
+                // The found one's name cannot be guessed.
                 \preg_match(DataDirectory::NAME, $directory) === 1 ? 'recommended' : 'critical',
                 \__('The web server exposes Larder\'s data', 'larder'),
                 /* translators: %s: address */

@@ -44,7 +44,7 @@ final class Intents
 
     private static ?self $current = null;
 
-    /** Whether this request has sent a statement that may write; true: or nobody has looked. */
+    /** Whether this request has sent a statement that may write; true: or this was not looked at. */
     private static bool $wrote = true;
 
     /** The last statement whose result is wanted. */
@@ -59,7 +59,7 @@ final class Intents
     /** The cache has been told of a transaction: */
     private bool $open = false;
 
-    /** of the database, or else of the one statement that nobody knows the rows of. */
+    /** of the database, or else of the one statement whose rows are not known. */
     private bool $isReal = false;
 
     /** Whether it was one before this statement. */
@@ -198,7 +198,7 @@ final class Intents
             }
         }
         if ($groups !== [] && !$this->open) {
-            // Until the statement is done nobody may store what it is about to change.
+            // Until the statement is done no process may store what it is about to change.
             $this->cache->beginTransaction();
             $this->open = true;
         }
@@ -258,7 +258,7 @@ final class Intents
             }
         }
         $this->cache->written(!$this->open);
-        // Else it was changed by a later callback, or it failed: nobody knows what it has done.
+        // Else it was changed by a later callback, or it failed: what it has done is not known.
         $this->keys = [];
         if ($isSent || !$this->open) {
             $this->statement = '';

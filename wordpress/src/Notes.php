@@ -7,7 +7,7 @@ namespace Larder\WordPress;
 /**
  * What the plugin remembers of its drop-in, in one option of the network.
  *
- *     on        ours was put there, and nobody has asked to take it away
+ *     on        ours was put there, and it was not asked to be taken away
  *     notice    what is to be said once to an administrator: whether it went well, and the text
  *     rival     who has replaced ours: name, how often, when last (Unix time)
  *     updating  the plugin is being replaced since (Unix time; 1: it has been), and ours was taken away meanwhile

@@ -101,7 +101,7 @@ class ObjectCache
         if ($root !== null) {
             $this->begin($root);
         } elseif (\func_num_args() === 0 && ($GLOBALS['wp_object_cache'] ?? null) instanceof self) {
-            // Somebody makes an object of his own, or puts it in the place of the site's: it is over the same cache.
+            // A plugin makes an object of its own, or puts it in the place of the site's: it is over the same cache.
             $this->root = $GLOBALS['wp_object_cache']->root;
             $this->due = \hrtime(true) + self::RENEWAL;
         }
@@ -230,7 +230,7 @@ class ObjectCache
         $group = self::group($group);
         $space = $force ? null : $this->space($group);
         $values = $names = $times = [];
-        // A list goes by at once, so one look at the clock is enough for it. Whoever makes keys one by one may wait between two.
+        // A list goes by at once, so one look at the clock is enough for it. A caller that makes keys one by one may wait between two.
         $isList = \is_array($keys) && !$force;
         $isList && $this->look();
         foreach ($keys as $key) {
@@ -293,7 +293,7 @@ class ObjectCache
             $this->checkReads($group, $key);
             $done = $space->set(self::name($key), $data, (int) $expire);
         } catch (NotStorable) {
-            // A closure, a connection, what a failed read has led to: this request can use it, and nobody else could.
+            // A closure, a connection, what a failed read has led to: this request can use it, and no other could.
             $space->delete(self::name($key));
             $done = false;
         }
@@ -403,7 +403,7 @@ class ObjectCache
             $done = false;
         }
         if ($done || $own) {
-            // A fill that was refused, since somebody changed the key meanwhile: this request has what it computed.
+            // A fill that was refused, since the key was changed meanwhile: this request has what it computed.
             $this->cache[$group][$key] = $data;
         }
 
@@ -686,7 +686,7 @@ class ObjectCache
     }
 
     /**
-     * What these groups are computed from is about to change, and nobody knows for which keys.
+     * What these groups are computed from is about to change, for which keys is not known.
      *
      * @param int $blog of a network, whose tables they are; 0: the current one
      */
@@ -773,7 +773,7 @@ class ObjectCache
     }
 
     /**
-     * What this request did. A miss is counted where something could have been kept: nobody can do anything about the
+     * What this request did. A miss is counted where something could have been kept: nothing can be done about the
      * other ones, and WordPress has many of them on each page.
      *
      * @return array{hits: int, misses: int, seconds: float, round_trips: int, tiers: array<string, array<string, int|float|string>>, groups: array<string, array{keys: int}>}
@@ -977,7 +977,7 @@ class ObjectCache
         return isset($this->cache[$group]) && \array_key_exists($key, $this->cache[$group]);
     }
 
-    /** Whether only this request has it: whoever empties $cache, as importers do, has emptied it of that too. */
+    /** Whether only this request has it: a plugin that empties $cache, as importers do, has emptied it of that too. */
     private function keeps(string $group, int|string $key): bool
     {
         if (isset($this->kept[$group][$key]) && !$this->holds($group, $key)) {

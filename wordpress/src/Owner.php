@@ -25,7 +25,7 @@ final class Owner
     /**
      * Before the cache in that directory is opened.
      *
-     * @return bool whether this process has to be somebody else for it
+     * @return bool whether this process has to become another user for it
      *
      * @throws WrongUser when it cannot
      */

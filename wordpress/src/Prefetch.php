@@ -11,7 +11,7 @@ use Larder\System\Ownership;
 /**
  * The keys that a route used last time, so that they come in one read.
  *
- * A route is a method, a host and path with its query, and whether somebody is logged in. Its list is a file of this
+ * A route is a method, a host and path with its query, and whether a user is logged in. Its list is a file of this
  * server, as JSON: from the cache itself it would be a round trip of its own. A list too many or a key too many costs a
  * little time; nothing depends on it.
  */

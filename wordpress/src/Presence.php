@@ -11,13 +11,13 @@ use Larder\Page\FastDoor;
 use Larder\System\Ownership;
 
 /**
- * Whether every request since the last one had this cache. If not, nobody told it what they changed, and it begins empty.
+ * Whether every request since the last one had this cache. If not, it was not told what those changed, and it begins empty.
  *
  * A request without it leaves a mark: the drop-in does, where it finds no plugin or cannot use it, and the plugin, where
  * it finds no drop-in (drop-ins/object-cache.php). What had neither left nothing. So this server keeps a file whose name
  * says which cache it was, and by which drop-in, that last ran here: where one of these went away and came back, there is
  * no such file. What is copied has another number (inode) or, for a file system may give a number again, another time of its
- * last change of status (ctime), which nobody can set. So the cache's folder has a file that is never written again. A restore
+ * last change of status (ctime), which no program can set. So the cache's folder has a file that is never written again. A restore
  * that finds this file in its place may leave it as it is; but it sets back the time of the folder's last modification, which
  * else is that of its last change of status. Several releases may share a cache; each has a note, until there is another cache.
  *
@@ -99,7 +99,7 @@ final class Presence
     }
 
     /**
-     * What tells in a few stats, without the cache, that nobody has been without it: another text after somebody was.
+     * What tells in a few stats, without the cache, that no request has been without it: another text after one was.
      *
      * @return ?string null: that cannot be told yet
      */
@@ -167,7 +167,7 @@ final class Presence
         });
     }
 
-    /** Whether somebody has set back the time of the cache's folder, or has changed its mode. Times are whole seconds, of two clocks. */
+    /** Whether the time of the cache's folder was set back, or its mode changed. Times are whole seconds, of two clocks. */
     private function isRestored(): bool
     {
         return $this->folder !== null && \filectime($this->folder) > \filemtime($this->folder) + 1;
@@ -297,14 +297,14 @@ final class Presence
         return $directory === null ? $marks : [...$marks, $directory . '/away'];
     }
 
-    /** When a mark was left; 0: there is none. Anybody may leave one, but nobody anything else than a file of their own. */
+    /** When a mark was left; 0: there is none. Every user may leave one, but nothing else than a file of their own. */
     private static function left(string $file): int
     {
         // lstat() would warn of each that is not there, which takes longer than all the rest.
         return \is_file($file) && !\is_link($file) ? (int) \filemtime($file) : 0;
     }
 
-    /** What a mark says. Opened so that a pipe which has been put into its place by now keeps nobody waiting. */
+    /** What a mark says. Opened so that a pipe which has been put into its place by now keeps no request waiting. */
     private static function text(string $file): string
     {
         $handle = self::left($file) === 0 ? false : \fopen($file, 'rn');
@@ -330,7 +330,7 @@ final class Presence
         }
         foreach ($this->places() as $place) {
             foreach (\glob($place . $name . '*-*') ?: [] as $other) {
-                // Whoever comes back to another cache has been without it.
+                // A server that comes back to another cache has been without it.
                 \str_starts_with($other, $place . $name . $identity[0]) || \str_starts_with($other, $place . $name . 'away') || \unlink($other);
             }
         }

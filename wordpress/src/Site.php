@@ -40,7 +40,7 @@ final class Site
             $secret = self::constant('DB_HOST') . self::constant('DB_PASSWORD');
         }
         $this->secret = $secret;
-        // For names that nobody may guess, and that prove nothing: each request makes some, and SHA-256 takes six times as long.
+        // For names that must not be guessed, and that prove nothing: each request makes some, and SHA-256 takes six times as long.
         $this->salt = \hash('md5', $secret, true);
     }
 
@@ -56,7 +56,7 @@ final class Site
             return $this->source;
         }
         $dsn = $this->dsn;
-        // The object cache asks it before anybody has asked the database.
+        // The object cache asks it before the database was asked.
         $source = ['lazy' => '1'];
         if ($dsn === '') {
             $directory = $this->directory() ?? '';
@@ -71,7 +71,7 @@ final class Site
         if ($near !== '') {
             $source['near'] = $near;
         }
-        // Whoever can write to a server could make objects here; to a private directory only this user can.
+        // A program that can write to a server could make objects here; to a private directory only this user can.
         if ($this->isFar()) {
             $source['secret'] = $this->key('values');
         }

@@ -13,7 +13,7 @@ use Larder\Store\Redis\RedisStore;
 /**
  * The plugin is deleted: whatever it has made goes, wherever this process reaches it.
  *
- * What stays: on a Memcached server values that nobody can read any more, until they are evicted, since it has no list of
+ * What stays: on a Memcached server values that cannot be read any more, until they are evicted, since it has no list of
  * a prefix's keys; the segment's file, which all caches of this user share, without its content.
  */
 final class Uninstall
@@ -52,7 +52,7 @@ final class Uninstall
         });
     }
 
-    /** First: whoever still has a front door open, or cannot be reached from here, is to find nothing. */
+    /** First: a process that still has a front door open, or a server that cannot be reached from here, is to find nothing. */
     private static function flush(Site $site, Options $options): void
     {
         if ($site->directory() !== '') {

@@ -9,7 +9,7 @@ use Illuminate\Cache\RateLimiter;
 /**
  * Laravel's rate limiter over a store of Larder's, whose counts are exact.
  *
- * Laravel's own makes a counter, adds to it, and puts a 1 over it if it seems that nobody has made it: of two callers that begin
+ * Laravel's own makes a counter, adds to it, and puts a 1 over it if it seems that there is none: of two callers that begin
  * a window together, the second puts its 1 over what others have counted meanwhile. And who sees a full counter whose timer has
  * ended removes the counter, which may be the next window's by then. Here the counter makes itself and ends by itself.
  */
@@ -40,7 +40,7 @@ final class LarderRateLimiter extends RateLimiter
         \assert($store instanceof LarderStore);
         $key = $this->cleanRateLimiterKey($key);
         $hits = (int) $store->hit($key, (int) $amount, \max(1, $this->secondsUntil($decaySeconds)));
-        // Whoever has made the counter says until when it counts.
+        // The call that has made the counter says until when it counts.
         $hits === (int) $amount && $this->cache->put("$key:timer", $this->availableAt($decaySeconds), $decaySeconds);
 
         return $hits;

@@ -29,7 +29,7 @@ final class LarderServiceProvider extends ServiceProvider
 {
     private const CONFIG = __DIR__ . '/../../../config/larder.php';
 
-    /** Events with which something begins that holds nothing from before, by name: nobody needs Octane for this. */
+    /** Events with which something begins that holds nothing from before, by name: this does not need Octane. */
     private const BEGINNINGS = [
         'Laravel\Octane\Events\WorkerStarting',
         'Laravel\Octane\Events\RequestReceived',

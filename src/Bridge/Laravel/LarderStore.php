@@ -206,7 +206,7 @@ class LarderStore extends TaggableStore implements LockProvider
             default => throw new \InvalidArgumentException('A tag is a string. Write for example tags(["people", "authors"]).'),
         }, \array_values(\is_array($names) ? $names : \func_get_args()));
         $store = new static($this->all, $this->locks, $this->prefix, $names);
-        // Whoever keeps the tags' object works with this store's prefix, also when setPrefix() has changed it.
+        // A caller that keeps the tags' object works with this store's prefix, also when setPrefix() has changed it.
         $store->prefix = &$this->prefix;
         $store->cache = &$this->cache;
 
@@ -231,7 +231,7 @@ class LarderStore extends TaggableStore implements LockProvider
         return $this->cache->remember(self::key($key), $compute, $seconds, $this->tags, $soft);
     }
 
-    /** Stores what has been computed within remember(), at once, unless somebody has changed the key meanwhile. */
+    /** Stores what has been computed within remember(), at once, unless the key was changed meanwhile. */
     public function keep(string $key, mixed $value, int $seconds): void
     {
         $this->cache->fill(self::key($key), $value, $seconds, $this->tags);
@@ -300,7 +300,7 @@ class LarderStore extends TaggableStore implements LockProvider
             return $this->cache->set(self::key($key), $value, $seconds, $this->tags);
         } catch (NotStorable $refusal) {
             $isStored = $this->refuse($key, $refusal);
-            // Nobody gets the value that this one was to replace.
+            // No reader gets the value that this one was to replace.
             $this->cache->delete(self::key($key));
 
             return $isStored;

@@ -9,7 +9,7 @@ final class NotKept extends \RuntimeException
 {
     public function __construct(
         public readonly mixed $value,
-        /** Whether it is the old value, and somebody has to compute another one later. */
+        /** Whether it is the old value, so another one has to be computed later. */
         public readonly bool $isStale = false,
     ) {
         parent::__construct('A value is not stored.');

@@ -23,7 +23,7 @@ final class Opened
      * @param array<array-key, mixed> $settings everything that $open depends on
      * @param \Closure(): T           $open
      *
-     * @return T as long as somebody holds it, the same for equal settings
+     * @return T the same for equal settings, as long as any object holds it
      */
     public function once(string $class, #[\SensitiveParameter] array $settings, \Closure $open): object
     {

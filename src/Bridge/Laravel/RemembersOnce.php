@@ -156,7 +156,7 @@ trait RemembersOnce
             $value = $computed;
         }
         if ($isComputed) {
-            // It is refused where somebody has changed the key meanwhile.
+            // It is refused where the key was changed meanwhile.
             $event = $this->store->get($item) === null ? KeyWriteFailed::class : KeyWritten::class;
             $this->event(new $event($this->getName(), $key, $value, $seconds));
         }

@@ -28,7 +28,7 @@ final class Machine
         yield from self::apcu($options);
         yield self::boot();
         if ($options->secret !== null && \strlen($options->secret) < self::LEAST_SECRET) {
-            yield Finding::warn('short secret', 'the option "secret" has ' . \strlen($options->secret) . ' characters: whoever can read the server may try them all', 'Give one of ' . self::LEAST_SECRET . ' characters or more, for example the output of: php -r "echo bin2hex(random_bytes(32));" and keep the old one behind it in a list until its values are gone.');
+            yield Finding::warn('short secret', 'the option "secret" has ' . \strlen($options->secret) . ' characters: a user who can read the server may try them all', 'Give one of ' . self::LEAST_SECRET . ' characters or more, for example the output of: php -r "echo bin2hex(random_bytes(32));" and keep the old one behind it in a list until its values are gone.');
         }
     }
 

@@ -21,7 +21,7 @@ final class Accounts
     /** @var list<array{int, int}> first and last of the ids that users' containers have */
     private array $subordinate = [];
 
-    /** @var ?array<int, true> the users of all processes; null: nobody has asked yet */
+    /** @var ?array<int, true> the users of all processes; null: they were not asked for yet */
     private ?array $running = null;
 
     public function __construct(private readonly string $file = '/etc/passwd', private readonly string $ranges = '/etc/subuid')
@@ -29,7 +29,7 @@ final class Accounts
         $this->read();
     }
 
-    /** Forgets who was there: somebody may have come since. */
+    /** Forgets who was there: a new one may have come since. */
     public function read(): void
     {
         $this->known = $this->names = [];

@@ -20,13 +20,13 @@ use Larder\System\Quiet;
  * Lets root look at another user's files with that user's rights, and no more.
  *
  * A user decides where paths of his lead, and can change that between two steps. So root does not follow them as root: a link to
- * somebody else's file then meets the same refusal as if the user himself had opened it. Only the effective ids change. The
+ * another user's file then meets the same refusal as if the user himself had opened it. Only the effective ids change. The
  * user can neither signal nor trace this process, and a file system that he has mounted (FUSE) refuses it instead of holding
  * it up (fuse_allow_current_process() in Linux).
  */
 final class ActingUser
 {
-    /** A group that nobody's files need: none of root's groups may open another user's path either. */
+    /** A group that no user's files need: none of root's groups may open another user's path either. */
     private const NO_GROUP = 65_534;
 
     private const NEEDED = ['posix_seteuid', 'posix_setegid', 'posix_initgroups'];
@@ -53,11 +53,11 @@ final class ActingUser
 
     public function __destruct()
     {
-        // Whoever goes on after the command (a test, an application) has root's groups again.
+        // What goes on after the command (a test, an application) has root's groups again.
         !$this->isRoot || \posix_initgroups('root', 0) || throw new \LogicException('The groups of this process cannot be changed back.');
     }
 
-    /** A group that is nobody's. */
+    /** A group that no user has. */
     public function group(): int
     {
         return self::NO_GROUP;
@@ -84,7 +84,7 @@ final class ActingUser
             return $work();
         }
         try {
-            // The system call takes 32 bits of the number: others would be another user, or nobody.
+            // The system call takes 32 bits of the number: others would be another user, or none.
             Accounts::isId($uid) && \posix_setegid(self::NO_GROUP) && \posix_seteuid($uid) || throw Failure::because('fleet', "this process cannot become the user $uid");
 
             return $work();

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console\Fleet;
 
 /**
- * How much of each user's is looked at: who makes names without end holds nobody up, and fills nobody's memory. What is left out
+ * How much of each user's is looked at: one who makes names without end holds no command up, and fills no memory. What is left out
  * is noted, to be told. Users who are gone have one allowance together, since one user may own thousands of ids (subuid(5)).
  */
 final class Allowance
@@ -75,7 +75,7 @@ final class Allowance
     private function use(int $what, int $uid, ?string $user, string $at, \Closure $work): bool
     {
         $who = $user === null ? self::GONE : $uid;
-        // Root's own directories make nobody hostile longer.
+        // Root's own directories give a hostile user no more time.
         $most = $uid === 0 ? \PHP_INT_MAX : $this->most[$what] * ($user === null ? self::GONE_TIMES : 1);
         $used = $this->used[$what][$who] ?? 0;
         if ($used >= $most) {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Console\Fleet;
 
 /**
- * Reads directories and the beginnings of files that somebody hostile may have put there: never more than so much, never
+ * Reads directories and the beginnings of files that a hostile user may have put there: never more than so much, never
  * through a link, and without waiting for a pipe. The caller keeps PHP quiet.
  *
  * @phpstan-type Stat array{dev: int, ino: int, mode: int, nlink: int, uid: int, size: int, atime: int, mtime: int, ctime: int, blocks: int, ...}
@@ -15,7 +15,7 @@ final class Files
     /** Names that are read of one directory. */
     public const MOST = 10_000;
 
-    /** Of a number that somebody has written: more than any disk has, and little enough to be added a million times. */
+    /** Of a number that any user may have written: more than any disk has, and little enough to be added a million times. */
     private const LARGEST = 1 << 42;
 
     private const TYPE = 0o170000;
@@ -108,13 +108,13 @@ final class Files
      */
     public static function open(string $path, array $stat)
     {
-        // "n": O_NONBLOCK, for somebody may have put a pipe there since the look; "e": O_CLOEXEC.
+        // "n": O_NONBLOCK, for another user may have put a pipe there since the look; "e": O_CLOEXEC.
         $handle = self::isPlain($stat) ? \fopen($path, 'rne') : false;
         if ($handle === false) {
             return null;
         }
         $opened = \fstat($handle);
-        // It may have followed a link that somebody has put there since the look.
+        // It may have followed a link that another user has put there since the look.
         if ($opened === false || [$opened['dev'], $opened['ino'], $opened['uid']] !== [$stat['dev'], $stat['ino'], $stat['uid']]) {
             \fclose($handle);
 

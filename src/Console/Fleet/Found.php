@@ -12,7 +12,7 @@ final class Found
     public int $memory = 0;
     public int $disk = 0;
 
-    /** Gets that are counted; null: nobody counts them where another process can read it. */
+    /** Gets that are counted; null: they are not counted where another process can read it. */
     public ?int $hits = null;
     public ?int $misses = null;
 

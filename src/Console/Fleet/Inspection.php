@@ -215,7 +215,7 @@ final class Inspection
         }
         [$found->hits, $found->misses, $found->build, $found->activity] = [$header->hits, $header->misses, $header->build, "{$stat['ino']} $header->activity"];
         if ($this->boot !== '' && $header->boot !== $this->boot) {
-            $found->problems['boot'] = 'it was made before the machine started, and nobody uses it: remove it';
+            $found->problems['boot'] = 'it was made before the machine started, and no process uses it: remove it';
         }
         if ($found->memory > ($this->limits['segment'] ?? \PHP_INT_MAX)) {
             $found->problems['over_policy'] = Text::bytes($found->memory) . ' in memory, and the policy allows ' . Text::bytes($this->limits['segment'] ?? 0) . ': it shrinks while it is written to';

@@ -10,10 +10,10 @@ use Larder\System\Quiet;
 
 /**
  * Removes what users have left who do not exist any more: files that Larder has made (see Origin), of that user, in directories
- * of that user. It follows no link and removes none. It acts with that user's rights only, and goes only where nobody but he and root
+ * of that user. It follows no link and removes none. It acts with that user's rights only, and goes only where only he and root
  * could have led it (see Way): it rather leaves something than removes what is another's.
  *
- * Whoever is killed in the middle leaves directories that are found again: each file in them tells that they are Larder's, and the
+ * A run that is killed in the middle leaves directories that are found again: each file in them tells that they are Larder's, and the
  * list of the user's directories goes after those.
  *
  * @phpstan-import-type Stat from Files
@@ -43,7 +43,7 @@ final class Orphans
      */
     public function among(array $all): array
     {
-        // Root's own and what cannot be told apart from somebody else's stay.
+        // Root's own and what cannot be told apart from another user's stay.
         return \array_values(\array_filter($all, fn(Found $found): bool => $found->user === null && $found->uid !== 0 && $this->acting->isRoot));
     }
 
@@ -66,7 +66,7 @@ final class Orphans
         // The deepest first; a list of directories after the directories.
         \usort($directories, static fn(array $a, array $b): int => [$a[2], \substr_count($b[0], '/')] <=> [$b[2], \substr_count($a[0], '/')]);
         $bytes = 0;
-        // Somebody may have got the id meanwhile.
+        // A new user may have got the id meanwhile.
         $this->accounts->read();
         foreach ($directories as [$directory, $uid]) {
             $use = $this->accounts->name($uid) !== null ? 'there is a user of this id now' : $this->accounts->use($uid);
@@ -88,7 +88,7 @@ final class Orphans
 
     private function clear(string $directory, int $uid): int
     {
-        // Whom else the path belongs to, he could lead it to another directory of that id, whose files would go.
+        // Another owner of the path could lead it to another directory of that id, whose files would go.
         $isHis = Way::whose($directory) === $uid && (Files::stat($directory)['uid'] ?? null) === $uid;
         [$plan, $isLarders] = $isHis ? $this->plan($directory, $uid) : [[], false];
         $bytes = 0;

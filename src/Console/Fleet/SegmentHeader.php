@@ -8,7 +8,7 @@ use Larder\System\MachineBoot;
 use Larder\System\Quiet;
 
 /**
- * What the first page of a segment's file says: see ext/segment/layout.h. It is read, never mapped, and nobody notices.
+ * What the first page of a segment's file says: see ext/segment/layout.h. It is read, never mapped, which no process notices.
  *
  * @phpstan-import-type Stat from Files
  */

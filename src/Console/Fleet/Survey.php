@@ -96,7 +96,7 @@ final class Survey
     }
 
     /**
-     * Users who are gone, or whom only a directory service knows: by the directories that are named after them, and theirs.
+     * Users who are gone, or that only a directory service knows: by the directories that are named after them, and theirs.
      *
      * @return iterable<int>
      */
@@ -107,7 +107,7 @@ final class Survey
             if (\str_contains($part, '%u')) {
                 $above = \implode('/', \array_slice($parts, 0, $i));
                 $form = '~^' . \str_replace('%u', '(\d{1,10})', \preg_quote($part, '~')) . '$~D';
-                // Anybody may make names there without end: none is kept.
+                // Any user may make names there without end: none is kept.
                 $handle = \opendir($above === '' ? '/' : $above);
                 while ($handle !== false && ($name = \readdir($handle)) !== false) {
                     $uid = \preg_match($form, $name, $match) === 1 ? Accounts::id($match[1]) : null;
@@ -149,7 +149,7 @@ final class Survey
     }
 
     /**
-     * The paths in a user's list, if nobody but he can have written it.
+     * The paths in a user's list, if only he can have written it.
      *
      * @return list<string>
      */
@@ -175,16 +175,16 @@ final class Survey
         return $paths;
     }
 
-    /** @return ?int as whom to look at what a user says is his; null: his path may lead root anywhere */
+    /** @return ?int the user as which to look at what a user says is his; null: his path may lead root anywhere */
     private function viewer(string $path, int $uid): ?int
     {
-        // Root's rights lead where others cannot go, so whoever can change root's path is asked.
+        // Root's rights lead where others cannot go, so the user who can change root's path is asked.
         return $uid === 0 && $this->acting->isRoot ? Way::whose($path) : $uid;
     }
 
     /**
      * @param int  $uid   who says that this is his
-     * @param bool $isHis whether it has to be: what root has noted it may have made for somebody else
+     * @param bool $isHis whether it has to be: what root has noted it may have made for another user
      */
     private function look(string $path, int $uid, bool $isHis): void
     {
@@ -194,7 +194,7 @@ final class Survey
             return;
         }
         if ($stat['uid'] !== $uid && $this->accounts->name($uid) === null) {
-            // A directory of anybody's that has such a name by chance.
+            // A directory of any user's that has such a name by chance.
             return;
         }
         if (!Files::isDirectory($stat)) {
@@ -208,7 +208,7 @@ final class Survey
 
     /**
      * @param Stat $stat
-     * @param int  $as   as whom to look: the owner, or whoever can put something else in its place
+     * @param int  $as   the user as which to look: the owner, or one who can put something else in its place
      */
     private function inspect(string $path, array $stat, int $as): void
     {
@@ -238,10 +238,10 @@ final class Survey
     }
 
     /**
-     * Below a user's directory the search goes on as that user, whoever owns what is below: he can put anything there. As root it
+     * Below a user's directory the search goes on as that user, even where another owns what is below: he can put anything there. As root it
      * goes where only root can.
      *
-     * @param int $as as whom to look
+     * @param int $as the user as which to look
      */
     private function search(string $path, int $as, int $depth): void
     {

@@ -13,17 +13,17 @@ use Larder\System\Ownership;
 use Larder\System\Quiet;
 
 /**
- * Gives back the memory of segments that nobody uses. No file says when a segment was last used, but each says how often: so a
- * look notes that beside Larder's other files of whoever runs this, and the next one sees what has not changed since.
+ * Gives back the memory of segments that are not used. No file says when a segment was last used, but each says how often: so a
+ * look notes that beside Larder's other files of the user who runs this, and the next one sees what has not changed since.
  */
 final class Trim
 {
     public const FILE = 'fleet.json';
 
-    /** Seconds that a process of the user's waits for the locks of a segment that nobody uses. */
+    /** Seconds that a process of the user's waits for the locks of a segment that is not used. */
     private const LOCK = 0.2;
 
-    /** Seconds for one segment, whose user may hold up whoever opens it; and bytes of it for another second. */
+    /** Seconds for one segment, whose user may hold up the process that opens it; and bytes of it for another second. */
     private const PATIENCE = 3.0;
     private const BYTES = 1 << 30;
 
@@ -131,7 +131,7 @@ final class Trim
         if (!\function_exists('pcntl_fork')) {
             return 'PHP\'s extension pcntl is missing: load it on the command line';
         }
-        // One user may own thousands of ids that nobody has.
+        // One user may own thousands of ids that no user has.
         $who = $this->accounts->name($found->uid) === null ? -1 : $found->uid;
         if (isset($this->slow[$who])) {
             return 'left: its user has held up another one';
@@ -161,14 +161,14 @@ final class Trim
     }
 
     /**
-     * In a process that becomes the user for good: the file is his, and may do to whoever maps it what he wants. It keeps no
+     * In a process that becomes the user for good: the file is his, and may do to a process that maps it what he wants. It keeps no
      * terminal into which it could type, and no file of this process's.
      */
     private function inAChild(Found $found): ?string
     {
         $entry = \posix_getpwuid($found->uid);
         $group = $entry === false ? $this->acting->group() : $entry['gid'];
-        // Whoever started this may have had it ignored, and then nobody learns how a child ends.
+        // The parent may have had it ignored, and then how a child ends is not told.
         \pcntl_signal(\SIGCHLD, \SIG_DFL);
         $child = \pcntl_fork();
         if ($child === 0) {
@@ -184,7 +184,7 @@ final class Trim
                     $signal = \SIGUSR1;
                 }
             } finally {
-                // Whoever started this may have had them ignored, or held.
+                // The parent may have had them ignored, or held.
                 \pcntl_signal(\SIGUSR1, \SIG_DFL);
                 \pcntl_signal(\SIGUSR2, \SIG_DFL);
                 \pcntl_sigprocmask(\SIG_UNBLOCK, [\SIGUSR1, \SIGUSR2]);

@@ -103,7 +103,7 @@ final readonly class ExplanationText
                 ? "the request takes a page that is $age old, although its life of $life is over (RFC 9111, section 5.2.1.2: max-stale)"
                 : "the page is $age old, and fresh for $life (RFC 9111, section 4.2)",
             PageOutcome::Stale => $this->wasExpired()
-                ? 'somebody has expired the page, and it may be served until it is renewed (RFC 5861, section 3)'
+                ? 'the page was expired by a purge, and it may be served until it is renewed (RFC 5861, section 3)'
                 : "the page is $age old, its life of $life is over, and it may be served stale while one request renews it (RFC 5861, section 3)",
             PageOutcome::Refused => 'the request says only-if-cached (RFC 9111, section 5.2.1.7), and ' . $this->missing(),
             PageOutcome::Marked => 'last time: ' . $this->explanation->detail,
@@ -118,7 +118,7 @@ final readonly class ExplanationText
         return match ($this->explanation->forward) {
             'uri-miss' => 'nothing is stored under its key' . ($this->explanation->outcome === PageOutcome::Built && $this->explanation->detail !== '' ? '; last time: ' . $this->explanation->detail : ''),
             'vary-miss' => 'other variants of the page are stored, and none for this request\'s fields (RFC 9111, section 4.1)',
-            'stale' => $this->wasExpired() ? 'somebody has expired the page, and it may not be served stale'
+            'stale' => $this->wasExpired() ? 'the page was expired by a purge, and it may not be served stale'
                 : 'the stored page\'s life is over (RFC 9111, section 4.2), and it may not be served stale',
             'request' => 'the request\'s Cache-Control or Pragma does not take the stored page (RFC 9111, section 5.2.1)',
             default => $this->reason(),
@@ -169,7 +169,7 @@ final readonly class ExplanationText
         return [
             ['page', "status $page[status]; " . \implode(', ', $forms)],
             ['made', \date('Y-m-d H:i:s', $born) . ', ' . Text::seconds($this->explanation->age) . ' ago'],
-            ['fresh', $this->wasExpired() ? 'no: somebody has expired it' : ($left > 0 ? 'until ' . \date('Y-m-d H:i:s', $end) . ', ' . Text::seconds($left) . ' more' : 'no, since ' . \date('Y-m-d H:i:s', $end))],
+            ['fresh', $this->wasExpired() ? 'no: a purge has expired it' : ($left > 0 ? 'until ' . \date('Y-m-d H:i:s', $end) . ', ' . Text::seconds($left) . ' more' : 'no, since ' . \date('Y-m-d H:i:s', $end))],
             ['then', $page['stale'] > 0 || $page['broken'] > 0
                 ? 'stale for ' . Text::seconds($page['stale']) . ' while one request renews it, for ' . Text::seconds($page['broken']) . ' if the application fails'
                 : 'never served stale'],

@@ -10,7 +10,7 @@ final readonly class Rule
     /** A part of a reason => the rule, and the advice; the first one counts. */
     private const RULES = [
         // What the request says.
-        'the visitor has identified himself' => ['RFC 9111, section 3.5: what a visitor who is known gets may be his alone', 'Ask without that field. If it identifies nobody and no page depends on it, name it in the option ignoredFields.'],
+        'the visitor has identified himself' => ['RFC 9111, section 3.5: what a visitor who is known gets may be his alone', 'Ask without that field. If it identifies no visitor and no page depends on it, name it in the option ignoredFields.'],
         'the visitor has a cookie' => ['an unknown cookie makes a page private', 'If no page depends on this cookie, name it in the option ignoredCookies; if pages differ by it and all visitors with the same value get the same, in varyCookies.'],
         'may change what the application does' => ['a field that may give the request another method, host or target makes its page private', 'Let the web server or the proxy remove this field; or name it in the option ignoredFields, if no page depends on it.'],
         'is no address' => ['a field that should hold an address, and that the application may print, makes the page private if it holds anything else', 'Let the web server or the proxy set this field anew.'],
@@ -24,7 +24,7 @@ final readonly class Rule
         'Set-Cookie' => ['Larder replays no Set-Cookie: it may be one visitor\'s identity', 'Set a cookie only where it is needed (a login, a form), not on each page. PHP\'s session_start() sets one.'],
         'it says nothing about its life' => ['RFC 9111, section 3: without a time, and without a Last-Modified, it is not known how long it stays right', 'Let the application send Cache-Control: max-age=600, or give such pages a life by the option ttl.'],
         'it is stale from the start' => ['RFC 9111, sections 3 and 4.2: its life is over when it is made, and without ETag or Last-Modified it cannot be confirmed', 'Let the application send a longer life (Cache-Control: max-age=600), or an ETag.'],
-        'Vary: *' => ['RFC 9111, section 4.1: nobody but the application knows what it depends on', 'Let the application name the fields that the page depends on.'],
+        'Vary: *' => ['RFC 9111, section 4.1: only the application knows what it depends on', 'Let the application name the fields that the page depends on.'],
         'Vary is malformed' => ['RFC 9110, section 12.5.5: it is a list of names, and what this one means is not known', 'Let the application part the names by commas: Vary: Accept-Language, X-Country.'],
         'Cache-Control is malformed' => ['RFC 9111, section 5.2: it is a list of directives, and what this one means is not known', 'Let the application part the directives by commas: Cache-Control: public, max-age=600.'],
         'its type is that of a stream' => ['a stream is passed on as it comes', 'Nothing: what has an end has another type.'],
@@ -43,7 +43,7 @@ final readonly class Rule
         'the application changes its header' => ['what is added to the header when it is sent may make the page private', 'Let the application set its header before it ends, and not in header_register_callback().'],
         'the application ended with a fatal error' => ['an error is not stored, whatever its status', 'PHP\'s error log says what it was.'],
         'the application was stopped' => ['RFC 9111, section 3.3: a truncated page is not stored', 'The visitor has left, or the time was over: the next request makes it again.'],
-        'the application has ended the output buffer' => ['RFC 9111, section 3.3: nobody knows whether the page is whole', 'Do not let the application end output buffers that it has not begun (ob_end_flush() in a loop).'],
+        'the application has ended the output buffer' => ['RFC 9111, section 3.3: whether the page is whole is not known', 'Do not let the application end output buffers that it has not begun (ob_end_flush() in a loop).'],
         'it is a stream' => ['a stream is passed on as it comes', 'Nothing: stream what is large, and return what is to be stored as a string.'],
         'private' => ['RFC 9111, section 5.2.2.7: a shared cache stores no response that says private', 'If every visitor may see this page, let the application send Cache-Control: public, s-maxage=600 (or another time).'],
         'no-store' => ['RFC 9111, section 5.2.2.5: no cache stores a response that says no-store', 'If every visitor may see this page, let the application send Cache-Control: public, s-maxage=600. PHP\'s session_start() sends no-store by itself: do not start a session where none is needed.'],

@@ -7,7 +7,7 @@ namespace Larder\Console\Page;
 use Larder\Page\Url;
 use Symfony\Component\Console\Exception\InvalidArgumentException;
 
-/** A request as somebody describes it on the command line: URL, fields, cookies. */
+/** A request as it is described on the command line: URL, fields, cookies. */
 final readonly class Visit
 {
     /** @param list<array{string, string}> $fields name and value */

@@ -14,7 +14,7 @@ use Symfony\Component\Console\Input\InputInterface;
 /** Whether a command of the page cache may have got another cache than the site's: a purge there would look like one that worked. */
 final class WrongCacheWarning
 {
-    /** @return ?string null: somebody has named the cache, or a site has made a page with it */
+    /** @return ?string null: the user has named the cache, or a site has made a page with it */
     public static function about(Cache $cache, Place $place, InputInterface $input): ?string
     {
         return $input->getOption('dsn') !== null || Environment::dsn() !== null || (new Pages($cache))->notes()->isUsed() ? null

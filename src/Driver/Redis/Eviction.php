@@ -49,7 +49,7 @@ final class Eviction
 
         return match (true) {
             ($memory['maxmemory'] ?? '') === '0', $policy === 'noeviction' => null,
-            $policy === '' => 'EVICTS it does not tell its maxmemory-policy, so nobody knows whether it removes what must stay; use a server that tells',
+            $policy === '' => 'EVICTS it does not tell its maxmemory-policy, so it may remove what must stay; use a server that tells',
             $look === self::OF_ANY => self::EVICTS_ANY,
             default => \str_starts_with($policy, 'allkeys') ? self::EVICTS_LASTING : null,
         };

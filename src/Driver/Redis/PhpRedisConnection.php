@@ -40,7 +40,7 @@ final class PhpRedisConnection extends RedisConnection
 
     /**
      * Takes over a connection that PHP has kept, or makes one that it will keep. All that uses phpredis in this process shares
-     * them, whatever its user and database are: so the server has to forget both (RESET, Redis 6.2), and an answer that nobody
+     * them, whatever its user and database are: so the server has to forget both (RESET, Redis 6.2), and an answer that no call
      * else can have asked for shows that no other one has been left there.
      *
      * @return bool false: it is not fit, and is closed

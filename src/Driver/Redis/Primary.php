@@ -10,7 +10,7 @@ use Larder\System\Quiet;
 /**
  * Finds the server that may be written to, where that changes: in a cluster, or behind Sentinel.
  *
- * It asks only on doubt: when nobody on this server knows the address, or after the server there has failed, has refused a
+ * It asks only on doubt: when no process on this server knows the address, or after the server there has failed, has refused a
  * command as a replica or has named another one. The answer is kept in a file, so that one process asks for all. A file that
  * cannot be written, or another user's, costs each request that question.
  *

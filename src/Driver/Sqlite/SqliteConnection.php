@@ -28,7 +28,7 @@ class SqliteConnection
 
     /**
      * What a kept connection is left in, noted where PDO keeps it with the connection, in the mode of fetching by default (all
-     * here name the mode that they need). PDO's own default means that nobody has set the connection up yet. Above it stands
+     * here name the mode that they need). PDO's own default means that the connection is not set up yet. Above it stands
      * the inode of the connection's write-ahead log, as far as there is room: PHP 8.5 keeps 16 bits of this mode, and two
      * logs that follow each other differ in the lowest ones.
      */
@@ -121,7 +121,7 @@ class SqliteConnection
      * Makes the files beside a database writable for its user, if the database is.
      *
      * SQLite gives them the mode that the database has when it makes them (os_unix.c, findCreateFileMode). If it was read-only
-     * at that time, nobody could write to it afterwards.
+     * at that time, no process could write to it afterwards.
      */
     public static function mendModes(string $file): void
     {
@@ -134,7 +134,7 @@ class SqliteConnection
     }
 
     /**
-     * Makes a database file for open(), beside its place, and moves it there: nobody meets half of one. One process at a time,
+     * Makes a database file for open(), beside its place, and moves it there: no process meets half of one. One process at a time,
      * so that none replaces another's.
      *
      * @param int    $application the file's application_id
@@ -160,7 +160,7 @@ class SqliteConnection
                 \fclose($handle);
                 $pdo = new \PDO('sqlite:' . $new, null, null, [\PDO::ATTR_ERRMODE => \PDO::ERRMODE_EXCEPTION]);
                 $pdo->exec("PRAGMA application_id=$application;$schema");
-                // Here nobody else is at it: who changes the mode of a file that others open is told at once that it is locked.
+                // Here no other process is at it: one that changes the mode of a file that others open is told at once that it is locked.
                 self::value($pdo, 'PRAGMA journal_mode=WAL');
                 $pdo = null;
                 \chmod($new, 0o600) && \rename($new, $file);
@@ -388,7 +388,7 @@ class SqliteConnection
     }
 
     /**
-     * Closes a stranded connection, whoever still knows it: as long as it is open, this process takes its index for that of the
+     * Closes a stranded connection, whatever still refers to it: as long as it is open, this process takes its index for that of the
      * log which now has the name.
      *
      * SQLite would take that log for its own and delete it, with what a killed process has left there, unless the database is

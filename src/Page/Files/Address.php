@@ -14,7 +14,7 @@ namespace Larder\Page\Files;
  * First come the host as the visitor has spelled it, and the web server's own port and name: it may choose a site by another
  * host than the one that PHP sees (Serve::asked()). The name is made of the URL's bytes as they were sent, and every web server's configuration makes it in the same way. No
  * two URLs have one name: no path has an "@", and none a dot but before htm or html at its end. So nothing that a web
- * server executes can be asked for, and nobody leaves the directory.
+ * server executes can be asked for, and no address leaves the directory.
  */
 final class Address
 {
@@ -40,7 +40,7 @@ final class Address
 
     private const TYPE = 'text/html; charset=utf-8';
 
-    /** Fields that the web server replaces or nobody needs: it says no-cache, since no file has an age. */
+    /** Fields that the web server replaces or no client needs: it says no-cache, since no file has an age. */
     private const LEFT_OUT = [
         'cache-control', 'expires', 'pragma', 'date', 'age', 'last-modified', 'vary', 'x-powered-by', 'server',
         'cdn-cache-control', 'larder-cache-control', 'surrogate-control', 'cache-tags', 'cache-tag', 'surrogate-key', 'cache-groups', 'no-vary-search', 'larder-tags',

@@ -59,7 +59,7 @@ final class ApacheConfiguration
             RewriteCond %{REQUEST_URI} "^/(.*)$"
             RewriteRule ^ - [E=LARDER_TARGET:%1]
 
-            # Only for requests that want a page, with no cookies that somebody may own, and no fields that an application may
+            # Only for requests that want a page, with no cookies that a visitor may own, and no fields that an application may
             # listen to.
             RewriteCond %{ENV:REDIRECT_STATUS} ^$
             RewriteCond %{HTTP:Accept} "$patterns->accept"

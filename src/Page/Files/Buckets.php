@@ -83,7 +83,7 @@ final readonly class Buckets
         return $labels;
     }
 
-    /** Whether a bucket's time is over, so that nobody looks into it again. */
+    /** Whether a bucket's time is over, so that no process looks into it again. */
     public function isOver(string $label, int $now): bool
     {
         if ($this->isSet($now, $now)) {

@@ -11,7 +11,7 @@ use Larder\System\Quiet;
  *
  *     until SP size SP path SP hash SP hash … LF
  *
- * A page's line is written before its first file can be seen, and stays when its files go. So whoever is killed, there is
+ * A page's line is written before its first file can be seen, and stays when its files go. So whatever process is killed, there is
  * no file without a line. The caller holds the tree's lock.
  */
 final class Index
@@ -40,7 +40,7 @@ final class Index
         return $written && $this->note($this->bytes() + $size + \strlen($line), $this->length() + \strlen($line));
     }
 
-    /** Whether lines are missing, since somebody has removed or cut the file: then pages may have files and no line. */
+    /** Whether lines are missing, since the file was removed or cut: then pages may have files and no line. */
     public function isCut(): bool
     {
         \clearstatcache();
@@ -87,7 +87,7 @@ final class Index
     }
 
     /**
-     * Forgets the pages whose files nobody looks at any more, and the oldest of the others if they take too many bytes.
+     * Forgets the pages whose files no web server looks at any more, and the oldest of the others if they take too many bytes.
      *
      * @return list<string> the paths of those, whose files must go
      */

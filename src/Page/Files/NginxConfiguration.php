@@ -10,7 +10,7 @@ final class NginxConfiguration
     /** Files of the document root that nginx sends. A list of what may be sent, so that no program's source is. */
     private const ASSETS = 'avif|css|gif|ico|jpe?g|js|mjs|mp4|otf|png|svg|ttf|webm|webp|woff2?';
 
-    /** What nginx has a module for where somebody has built it in. */
+    /** What nginx has a module for where one is built in. */
     private const MODULES = ['br' => 'brotli_static on;', 'zstd' => 'zstd_static on;'];
 
     /**
@@ -51,7 +51,7 @@ final class NginxConfiguration
             if (\$larder_end = "/") { set \$larder_end "$slash"; }
             set \$larder_page "\$scheme/\$larder_host:\$server_port@\$server_name\$larder_path\$larder_end.html";
 
-            # Requests that no file may answer: that want no page, with cookies that somebody may own, and with fields that an
+            # Requests that no file may answer: that want no page, with cookies that a visitor may own, and with fields that an
             # application may listen to.
             set \$larder_fields "$fields";
             if (\$http_accept !~ "$patterns->accept") { set \$larder_page "none"; }

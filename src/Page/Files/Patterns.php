@@ -24,7 +24,7 @@ final readonly class Patterns
     /** The target of a request that a file may answer; its first group and its second are Address::PATH's. */
     public string $target;
 
-    /** The value of the field Cookie, with which a file may answer: nothing in it is anybody's own. */
+    /** The value of the field Cookie, with which a file may answer: nothing in it is a visitor's own. */
     public string $cookies;
 
     /** Only the ignored parameters, with the question mark; or nothing. */

@@ -13,20 +13,20 @@ use Larder\System\ServerPolicy;
 use Larder\System\StaticCopies;
 
 /**
- * The files that the web server serves: copies of stored pages that anybody may see, in buckets of time.
+ * The files that the web server serves: copies of stored pages that every visitor may see, in buckets of time.
  *
  * This folder holds what pages get files (Address), when they end (Buckets), how they go (Index), and what the web servers
  * are told (NginxConfiguration and its like).
  *
  *     directory/1700000/http/example.org:80/shop@.html, .html.gz     one file of several names, one in each bucket
- *     directory/state/                                               for nobody but the owner
+ *     directory/state/                                               for the owner only
  *         applied      up to which position of the journal all changes are applied
  *         index        see Index
  *         new-…        files that have no other name yet
  *         …            see StaticCopies, whose folders are the buckets
  *
  * A file is a copy of what the cache itself answers under the lock. A purger commits to the journal first, then takes the
- * lock and applies what the journal says; so it sees each file that was put there before, and after it nobody puts an
+ * lock and applies what the journal says; so it sees each file that was put there before, and after it no process puts an
  * older one there. If it is killed, the next process finds its changes in the journal. Every file has been synced before
  * it gets its name, and every directory when a file was taken out of it: a power cut shows neither an empty page nor a
  * purged one.
@@ -65,7 +65,7 @@ final class Tree
     }
 
     /**
-     * All trees that hold pages of this cache on this server, whoever made them.
+     * All trees that hold pages of this cache on this server, of whatever process.
      *
      * @return list<self>
      */
@@ -163,7 +163,7 @@ final class Tree
             }
             if ($news['names'] !== null && $this->relevant($news['names']) === []) {
                 $lock = $this->mirror->lock(0.0);
-                // Whoever holds it, or has held it meanwhile, notes more. Going back would take out pages made since.
+                // A process that holds it, or has held it meanwhile, notes more. Going back would take out pages made since.
                 $isNoted = $lock === null || $this->mark() !== $mark || $this->note($news['mark']);
                 $lock === null || \fclose($lock);
 

@@ -62,7 +62,7 @@ final class VarnishConfiguration
                 if (req.http.Accept && req.http.Accept !~ "$patterns->accept") {
                     return (pass);
                 }
-                # Nothing in it is anybody's own. There may be several lines of it.
+                # Nothing in it is a visitor's own. There may be several lines of it.
                 std.collect(req.http.Cookie, "; ");
                 if (req.http.Cookie !~ "$patterns->cookies") {
                     return (pass);

@@ -18,7 +18,7 @@ final class CacheControl
     /** A directive, or nothing: a list may have empty members (RFC 9110, section 5.6.1.2). */
     private const MEMBER = '[ \t]*+(?:' . self::CHARACTERS . '(?:=(?:' . self::CHARACTERS . '|"(?:[^"\\\\]|\\\\.)*+"))?[ \t]*+)?';
 
-    /** Whether it is a list of directives. Where it is not, nobody knows what its author meant: a comma may be missing before "private". */
+    /** Whether it is a list of directives. Where it is not, what its author meant is not known: a comma may be missing before "private". */
     public static function isWellFormed(string $value): bool
     {
         return \preg_match('/^' . self::MEMBER . '(?:,' . self::MEMBER . ')*+$/D', $value) === 1;

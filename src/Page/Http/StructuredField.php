@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\Page\Http;
 
 /**
- * Parses structured fields of HTTP (RFC 9651, section 4.2). A field with any error is null as a whole: nobody guesses.
+ * Parses structured fields of HTTP (RFC 9651, section 4.2). A field with any error is null as a whole, without guessing.
  *
  * An item is [value, parameters]. Values: Integers and Dates (int), Decimals (float), Strings, Byte Sequences and Display
  * Strings (string), Booleans (bool), Tokens (Token). An inner list is [list of items, parameters].

@@ -305,7 +305,7 @@ final class FileStore implements Store
         if ($change->logged) {
             $log->append($change);
         } else {
-            // Save the version before anybody can read the record: no version is given twice.
+            // Save the version before any process can read the record: no version is given twice.
             $this->shared->save($state, $handle);
         }
         if ($inPlace) {

@@ -12,7 +12,7 @@ namespace Larder\Store\Journal;
  */
 final class JournalHorizon
 {
-    /** Position of the newest forgotten change by anybody but $writer. */
+    /** Position of the newest forgotten change by any writer but $writer. */
     private int $others;
     private string $writer = '';
 

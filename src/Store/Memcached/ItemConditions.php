@@ -71,7 +71,7 @@ final class ItemConditions
      */
     private function underWay(string $guard, ?Item $item): ?array
     {
-        // Whoever finds the marker missing makes it anew.
+        // The process that finds the marker missing makes it anew.
         return $item?->live() !== true ? [-1, '', ''] : $this->window->change($guard, \max($item->position, $this->log->end), '', true);
     }
 

@@ -15,7 +15,7 @@ use Larder\System\Failure;
  * Makes changes that enter the journal. The steps of a round, in this order:
  *
  *     1  incr allocated            take positions
- *     2  add slot PENDING          announce the changes: from here on the journal names them before anybody can read them
+ *     2  add slot PENDING          announce the changes: from here on the journal names them before any process can read them
  *     3  gets slots below, head
  *     4  add empty items where a record is missing; gets records and guards, allocated, own slot
  *     5  judge (WriteConditions)
@@ -26,10 +26,10 @@ use Larder\System\Failure;
  * and the writer begins again at 1. A change that was made in step 6 is made once, whatever became of its slot: a process that
  * settled it names the change too, and a lost slot leaves a gap, after which no reader of the journal trusts its copies.
  *
- * So do steps 1 to 4 for one change, if nobody was at work when the writer last looked: it guesses the position that step 1
+ * So do steps 1 to 4 for one change, if no other was at work when the writer last looked: it guesses the position that step 1
  * will give, and the slot says that it is GUESSED. If others have written meanwhile, step 1 gives a later position. Then the
  * writer begins again at 2 with that one. It may have added its slot at the guessed one, where another writer's slot was
- * evicted, or comes a moment later. So nobody concludes from a guessed slot that nothing else happened at its position, and
+ * evicted, or comes a moment later. So no reader concludes from a guessed slot that nothing else happened at its position, and
  * if the guess was wrong, its slot becomes UNKNOWN.
  *
  * A writer that dies leaves its slot PENDING; the Healer then makes the writer's CAS impossible before it settles the slot.

@@ -158,7 +158,7 @@ final class MemcachedJournal
     }
 
     /**
-     * The position that will be allocated next if nobody has written since this object last looked, as far as it knows; 0: somebody
+     * The position that will be allocated next if no process has written since this object last looked, as far as it knows; 0: one
      * was at work then.
      *
      * @throws Failure

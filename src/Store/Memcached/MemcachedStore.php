@@ -164,7 +164,7 @@ final class MemcachedStore implements Store
 
     /**
      * Uses "lru_crawler metadump", which memcached has since 1.4.31. May miss records stored or removed meanwhile, and those
-     * that somebody has just read: the crawler passes over an item of which another thread holds a reference (memcached:
+     * that another client has just read: the crawler passes over an item of which another thread holds a reference (memcached:
      * crawler.c). "metadump hash" would not, but a reader of it that is stopped can make the server hang.
      */
     public function each(): iterable

@@ -7,7 +7,7 @@ namespace Larder\Store\Memcached;
 /**
  * The clock of the server that holds the journal, by which all of its clients judge what has expired.
  *
- * Memcached counts whole seconds from its start, by a clock that nobody can set, and adds the time of day at which it
+ * Memcached counts whole seconds from its start, by a clock that cannot be set, and adds the time of day at which it
  * started (memcached: memcached.c, clock_handler and realtime). A client learns that time cheaply: the head expires at a
  * fixed moment far ahead, and "mg" with the flag "t" answers how many seconds are left until then. From there on this
  * process counts by its own hrtime().

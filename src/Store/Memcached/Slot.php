@@ -17,7 +17,7 @@ namespace Larder\Store\Memcached;
  *
  *     state 1 | first 8 | last 8 | milliseconds since 1970 8 | entries: kind 1, done 1, length of writer 1, of key 4, writer, key
  *
- * The time is by the writer's clock, and nobody relies on it: see Healer. The kind of an atomic change is in capitals.
+ * The time is by the writer's clock, and nothing relies on it: see Healer. The kind of an atomic change is in capitals.
  * So is the state of a slot that was added at a guessed position: see JournaledWrite.
  */
 final class Slot

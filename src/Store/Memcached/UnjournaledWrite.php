@@ -108,7 +108,7 @@ final class UnjournaledWrite
         }
         $moved = $this->moved($change);
         if ($moved !== null) {
-            // A guard changed before this record was stored: remove it, since nobody may rely on it.
+            // A guard changed before this record was stored: remove it, since no reader may rely on it.
             $this->apply(new Change($change->key, null, $change->writer, $version, logged: false));
 
             return $moved;

@@ -24,7 +24,7 @@ use Larder\System\Failure;
  * This folder holds the store; Script, the atomic steps that the server runs, with the layout of its keys; and Watermark, which
  * takes the run id's place where an endpoint hides it.
  *
- * Why nobody reads anything of a restarted server. Each start gives the server a new run id. A new connection first
+ * Why no client reads anything of a restarted server. Each start gives the server a new run id. A new connection first
  * compares it with the one under which the epoch began, and begins a new epoch if they differ, whatever data the server has
  * loaded. A connection cannot outlive its server, and never reconnects unnoticed. Data lost under a living connection
  * (eviction, FLUSHDB) take the head with them, and every call reads the head in the same step as the records.
@@ -108,7 +108,7 @@ final class RedisStore implements ReadsOne
     private array $seen = [0, ''];
     /** Milliseconds, at least, that the server's clock is ahead of this machine's; null: not known yet. */
     private ?int $ahead = null;
-    /** False: nobody has asked for the time yet, and $ahead is by hrtime(), which costs less than Clock and stands still while the machine sleeps. */
+    /** False: the time has not been asked for yet, and $ahead is by hrtime(), which costs less than Clock and stands still while the machine sleeps. */
     private bool $isByClock = false;
     /** @var array<string, true> names of markers that were read since the last tidy(), a bounded number */
     private array $markers = [];
@@ -435,7 +435,7 @@ final class RedisStore implements ReadsOne
     }
 
     /**
-     * Removes every key of this prefix, for when nobody uses it any more.
+     * Removes every key of this prefix, for when it is not used any more.
      *
      * @throws Failure
      */

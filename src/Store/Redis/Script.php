@@ -180,7 +180,7 @@ final class Script
         local size, last = 0, declared and lost and 8 or #ARGV
         for i = 9, last do size = size + redis.call('STRLEN', base .. 'r:' .. ARGV[i]) end
         if size < 131072 then
-          -- Beside them the markers of their tags, so that nobody need ask again: name and record in turn. Where tags lie in
+          -- Beside them the markers of their tags, so that no second call asks for them: name and record in turn. Where tags lie in
           -- a body, Codec\Entry says; a signature (Codec\Signer) has 17 bytes.
           local beside, seen = {}, {}
           for i = 9, last do
@@ -215,7 +215,7 @@ final class Script
      * Each argument costs the server as much as a third of a command, and so does each text that Lua makes. So a change comes
      * as one string, of which most parts have their place, and the parts that are stored together lie together.
      *
-     * KEYS: head; behind a single endpoint journal, index, <p>:<e>:w and all records and bodies too. ARGV: how the head begins if nobody has moved the end that this store has seen (46 bytes), then the next end
+     * KEYS: head; behind a single endpoint journal, index, <p>:<e>:w and all records and bodies too. ARGV: how the head begins if no writer has moved the end that this store has seen (46 bytes), then the next end
      * with its nonce (29) and, behind a single endpoint, the Watermark's id; how the names of the epoch's keys begin; then for each change:
      *   '-', or 'b' for a set that compares nothing, or 's'trict or 'u'nlogged; for a call of one change that may go
      *   the short way 'F' in the place of '-', and 'B' of 'b'; '-' for a removal or '1' for a body or '2' for a key that has the body; number of guards (two bytes);
@@ -361,7 +361,7 @@ final class Script
                 if sure and (own or by ~= writer) then
                   p, pw, pt = tonumber(position), by, sub(h, 45, 45)
                 elseif sure then
-                  -- One before the writer's own; or of another key, if nobody looked for it.
+                  -- One before the writer's own; or of another key, if it was not looked for.
                   local e = call('XRANGE', stream, before, before)[1]
                   if e and sub(e[2][2], 58) == name then p, pw, pt = tonumber(before), sub(e[2][2], 33, 44), sub(e[2][2], 45, 45) end
                 end

@@ -17,7 +17,7 @@ use Larder\System\Quiet;
  *
  *     file     <this web server's id, 16> <epoch, 16> <position, 16>-<nonce, 12> <milliseconds of the last change made here, 13>
  *
- * A change may be acknowledged by a server that another one has just replaced, for others already. So whoever finds another epoch
+ * A change may be acknowledged by a server that another one has just replaced, for others already. So a process that finds another epoch
  * than the file's asks whether that one knows of this end, or began later.
  *
  * It is overwritten in place, so a full disk is no obstacle. Where it cannot be written, nothing would notice what was lost, so
@@ -132,7 +132,7 @@ final class Watermark
         $text = "$id " . \str_pad($epoch, 16, '-') . ' ' . \str_pad($end, 29, '-') . \sprintf(' %013d', $changed);
         \rewind($file);
         if (\fwrite($file, $text) !== self::LENGTH || !\ftruncate($file, self::LENGTH)) {
-            throw Failure::because('Redis', "cannot write {$this->path}, and without it nobody here would notice what the endpoint has lost; make room on its disk");
+            throw Failure::because('Redis', "cannot write {$this->path}, and without it no process here would notice what the endpoint has lost; make room on its disk");
         }
 
         return [$id, $epoch, $end, $changed];

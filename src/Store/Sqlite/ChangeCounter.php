@@ -19,7 +19,7 @@ use Larder\System\Quiet;
  *
  *     size modulo 4   2        nothing waits in the change log
  *                     0        something does
- *                     3, 1     somebody commits, or has failed or died while doing so; before that it was 2, 0
+ *                     3, 1     a process commits, or has failed or died while doing so; before that it was 2, 0
  *
  *     commit   flock ─ size odd ─ COMMIT ─ size even ─ unlock        reader   size ─ (even: same as last time?)
  *     append   flock ─ record ─ size even ─ unlock                            └ no, or odd: SELECT; keep the size
@@ -28,7 +28,7 @@ use Larder\System\Quiet;
  * even size of s for "nothing changed". A commit lies between an odd and the next even size. If its odd size came
  * after the reader saw s, the size has outgrown s by then and never comes back. If it came before, then s, being
  * even, was made after that commit or by heal() below, and the reader's SELECT came after s: it has the change.
- * A change that is not yet between its two sizes has not been committed. An appended change is there for nobody before the
+ * A change that is not yet between its two sizes has not been committed. No reader sees an appended change before the
  * size has grown; who reads while something waits applies it first.
  *
  * A writer may be killed anywhere. Before the odd size nothing has happened. After it the size stays odd, and no reader
@@ -40,7 +40,7 @@ use Larder\System\Quiet;
  * is written over.
  *
  * A file that grows over a page's edge is seen, and left by a killed writer, with the edge as its size (Linux writes page by
- * page). An edge is a multiple of 4, and tells that something waits: then whoever wants to know waits for the lock. No record's
+ * page). An edge is a multiple of 4, and tells that something waits: then a process that wants to know waits for the lock. No record's
  * step crosses one.
  *
  * Deleting the change counter ends the epoch: since() no longer finds it, and a writer checks for it after its commit.
@@ -72,7 +72,7 @@ final class ChangeCounter
 
     public function __construct(private readonly string $path) {}
 
-    /** Whether a file of that size tells that nothing waits, and nobody commits. */
+    /** Whether a file of that size tells that nothing waits, and no process commits. */
     public static function isSettled(int $size): bool
     {
         return ($size & 3) === 2 && $size >= self::FIRST;
@@ -166,7 +166,7 @@ final class ChangeCounter
         return $this->held;
     }
 
-    /** Makes this process the only writer if nobody holds the lock; never waits. */
+    /** Makes this process the only writer if the lock is free; never waits. */
     public function tryLock(): bool
     {
         $file = $this->held ? null : $this->file ?? $this->open();
@@ -220,7 +220,7 @@ final class ChangeCounter
     /** How many records were appended since the change log was empty, at that size. */
     public function steps(int $empty): int
     {
-        // Of 2 the first, of STEP each other one, and 1 if somebody was about to commit.
+        // Of 2 the first, of STEP each other one, and 1 if a process was about to commit.
         return \intdiv($this->size - $empty + 2, self::STEP);
     }
 
@@ -295,7 +295,7 @@ final class ChangeCounter
         }
     }
 
-    /** Ends the epoch: without its change counter nobody reads or writes in it any more. */
+    /** Ends the epoch: without its change counter no process reads or writes in it any more. */
     public function end(): void
     {
         Quiet::remove($this->path);

@@ -14,7 +14,7 @@ use Larder\System\Quiet;
  *     file     checksum 4 | flags 4 | size 8 | position 8 | record | record | … up to ChangeCounter::AREA
  *     record   length of the rest 4 | checksum 4 | position, expiry, key's length, each with a space; kind 1, writer 12, key, body
  *
- * Each change in it has been judged and has its position: whoever applies it puts a row into the table, and decides nothing.
+ * Each change in it has been judged and has its position: the process that applies it puts a row into the table, and decides nothing.
  * Who appends or applies holds the change counter's lock, so that nothing comes between a judgement and its change.
  *
  * The header is written when the log is emptied: where the journal ended, whether a space was ever flushed, and how long the
@@ -69,7 +69,7 @@ final class ChangeLog
     }
 
     /**
-     * The changes that wait, whoever appended them. The caller holds the lock.
+     * The changes that wait, from all processes. The caller holds the lock.
      *
      * @return ?list<array{Change, int}> each with its position; null: another program has written over the file
      */

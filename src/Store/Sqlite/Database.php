@@ -65,7 +65,7 @@ final class Database extends SqliteConnection
         $this->run("UPDATE m SET value = value + 1 WHERE name = 'heals'");
     }
 
-    /** Ends the epoch, since its change log was damaged: nobody knows what waited there. */
+    /** Ends the epoch, since its change log was damaged: what waited there cannot be told. */
     public function endWithoutLog(): void
     {
         $this->files->logIsLost();
@@ -147,7 +147,7 @@ final class Database extends SqliteConnection
         }
         $this->counter->forget();
         try {
-            // Under the lock, so that nobody opens the database between the check and the closing.
+            // Under the lock, so that no process opens the database between the check and the closing.
             $this->files->locked(1.0, function (): void {
                 if ($this->isStranded() && $this->counter->exists() && (SqliteConnection::logInode($this->files->database) !== 0 || Fork::mayKeepConnections())) {
                     // All other processes have closed the database, which deleted the write-ahead log that is open here,
@@ -159,7 +159,7 @@ final class Database extends SqliteConnection
                 $this->close();
             });
         } catch (Failure) {
-            // The lock could not be taken, so nobody can write there either.
+            // The lock could not be taken, so no process can write there either.
             $this->close();
         }
     }

@@ -33,7 +33,7 @@ final class DatabaseFiles
 
     /**
      * Each epoch's positions lie above those of all earlier epochs, so that a position of an earlier epoch is older than
-     * everything known. An epoch starts at the microseconds since 1970, since nobody can make a change each microsecond.
+     * everything known. An epoch starts at the microseconds since 1970, since no machine makes a change each microsecond.
      * In case the clock was set back, it starts at least this far above the previous start.
      */
     private const BETWEEN_EPOCHS = 1_000_000_000_000;
@@ -230,7 +230,7 @@ final class DatabaseFiles
             $insert->bindValue(2, $value, \is_int($value) ? \PDO::PARAM_INT : \PDO::PARAM_STR);
             $insert->execute();
         }
-        // The journal is never empty: its last row says where it ends. No key is empty, so nobody reads or writes this row.
+        // The journal is never empty: its last row says where it ends. No key is empty, so no call reads or writes this row.
         $pdo->exec("INSERT INTO e(k, pos, writer, kind, expiry, used, body) VALUES(x'', $start, '', 'd', 0, 0, NULL)");
         $isNoted = (bool) Quiet::call(static fn() => \file_put_contents($lock, "$start $epoch $known[bell]"));
         $insert->execute(['file', $this->identity((int) \fileinode($new))]);
@@ -248,7 +248,7 @@ final class DatabaseFiles
         $lock = $this->directory . '/larder.lock';
         Quiet::begin();
         try {
-            // Reading a pipe that somebody has put there would never end.
+            // Reading a pipe that lies there would never end.
             $words = \is_file($lock) ? \explode(' ', (string) \file_get_contents($lock)) : [];
         } finally {
             Quiet::end();

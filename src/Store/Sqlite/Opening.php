@@ -184,7 +184,7 @@ final class Opening
     private function connect(int $pid, int $inode): \PDO
     {
         // The name contains the process id, because a fork must not share the connection, the inode, because the file may be
-        // replaced, and the time-out, which nobody looks at again.
+        // replaced, and the time-out, which is not looked at again.
         return SqliteConnection::open($this->files->database, $this->isPersistent() ? "larder-$pid-$inode-" . Schema::VERSION . '-' . SqliteConnection::milliseconds($this->timeout) : null);
     }
 

@@ -327,7 +327,7 @@ final class SqliteStore implements ReadsPosition
                     $positions[$i] = $row[1];
                 }
             }
-            // The floors are read after markers were found missing: whoever removes one raises the floor with it.
+            // The floors are read after markers were found missing: the process that removes one raises the floor with it.
             $floors = $missing === [] ? [] : DeletedRows::floors(SqliteConnection::text($database->rows(self::FLOORS)[0][0] ?? ''));
         } catch (\PDOException) {
             // read() finds out what is wrong.
@@ -394,7 +394,7 @@ final class SqliteStore implements ReadsPosition
         // What moved it may be a flush.
         $this->unflushed = '';
         if ($waits) {
-            // This request's own changes. Whoever is writing just now has perhaps not applied them yet.
+            // This request's own changes. A process that is writing just now has perhaps not applied them yet.
             $this->commit([]);
         } else {
             // The request may read without what others have appended since it began.
@@ -419,7 +419,7 @@ final class SqliteStore implements ReadsPosition
         return false;
     }
 
-    /** Applies what waits, and heals after a killed writer. Waits for nobody: another process that is writing does so itself. */
+    /** Applies what waits, and heals after a killed writer. Never waits: another process that is writing does so itself. */
     private function tryToApply(): void
     {
         try {

@@ -143,7 +143,7 @@ final class Sweeper
                     break;
                 }
                 $hand = $position;
-                // First records that nobody read are evicted; in the last turn all, except those held for less than ten
+                // First records that were not read are evicted; in the last turn all, except those held for less than ten
                 // minutes. Markers of flushes and tags stay: they say which values must not be served.
                 if ($alive === 1 && (self::isMarker($kind) || ($turns < 4 ? $used !== 0 : $used === 2 && $position > $mark))) {
                     $used === 1 && $this->database->change('UPDATE e SET used = 0 WHERE id = ?', $id);

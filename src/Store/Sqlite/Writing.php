@@ -16,7 +16,7 @@ use Larder\System\ServerPolicy;
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
  * have, and then makes the change or reports the conflict.
  *
- * A commit tells this process where the journal ends. As long as nobody else changes anything, single changes that follow are
+ * A commit tells this process where the journal ends. As long as no other process changes anything, single changes that follow are
  * appended to the change log, in a fifth of the time. They become rows with the next commit, or when the request ends. So a
  * request that makes one change pays for one commit, and one that makes many for two.
  */
@@ -225,7 +225,7 @@ final class Writing
             }
         }
 
-        // Without its change counter the epoch has ended meanwhile, and nobody will ever read what was written.
+        // Without its change counter the epoch has ended meanwhile, and no process will ever read what was written.
         return $counter->exists() ? $results : null;
     }
 

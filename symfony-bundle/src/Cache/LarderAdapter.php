@@ -74,7 +74,7 @@ class LarderAdapter implements TagAwareAdapterInterface, TagAwareCacheInterface,
     {
         $this->group = $namespace === '' ? 'symfony' : $namespace;
         $this->cache = $provider->group($this->group, cacheOnly: true);
-        // As Symfony's adapters do: an item gives nobody else access to these.
+        // As Symfony's adapters do: an item gives no other class access to these.
         $this->item = \Closure::bind(static function (string $key, ?array $stored): CacheItem {
             /** @var ?Stored $stored */
             $item = new CacheItem();

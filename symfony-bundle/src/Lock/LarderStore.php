@@ -61,7 +61,7 @@ final class LarderStore implements BlockingStoreInterface
         $key->reduceLifetime(\is_nan($ttl) ? throw new InvalidTtlException('A lock\'s life is a number of seconds.') : $ttl);
         $this->checkNotExpired($key);
         if (!$this->renew($key, $ttl)) {
-            throw new LockConflictedException('The lock has ended, and may be somebody else\'s.');
+            throw new LockConflictedException('The lock has ended, and may be another owner\'s.');
         }
         $this->checkNotExpired($key);
     }

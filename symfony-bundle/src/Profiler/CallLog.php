@@ -11,7 +11,7 @@ namespace Larder\SymfonyBundle\Profiler;
  */
 final class CallLog
 {
-    /** Calls that are kept; a long process asks for more than anybody reads. */
+    /** Calls that are kept; a long process asks for more than a developer reads. */
     private const MOST = 10_000;
 
     /** @var list<Call> in the order in which they ended; times in milliseconds */

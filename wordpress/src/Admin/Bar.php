@@ -7,7 +7,7 @@ namespace Larder\WordPress\Admin;
 /**
  * What the cache did for this request, in the admin bar, for administrators.
  *
- * The bar is written long before the page has ended. So the figures are written once more at its end, where nobody sees
+ * The bar is written long before the page has ended. So the figures are written once more at its end, where no visitor sees
  * them, and a script puts them into the bar.
  */
 final class Bar

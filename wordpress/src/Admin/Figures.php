@@ -7,7 +7,7 @@ namespace Larder\WordPress\Admin;
 /**
  * What the statistics of some hours come to.
  *
- * A read is answered in the request itself, by one of the tiers below it, or by nobody. Only the second is what a
+ * A read is answered in the request itself, by one of the tiers below it, or by none. Only the second is what a
  * persistent cache is for: WordPress's own cache, which ends with the request, does the first as well.
  *
  * @phpstan-import-type Row from \Larder\WordPress\Statistics

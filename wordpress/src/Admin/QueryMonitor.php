@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Larder\WordPress\Admin;
 
 /**
- * A panel in Query Monitor, where that is active: nobody else calls these filters (qm/collectors when the plugins are
+ * A panel in Query Monitor, where that is active: no other code calls these filters (qm/collectors when the plugins are
  * loaded, qm/outputter/html at the request's end).
  *
  * @see https://github.com/johnbillion/query-monitor classes/Collector.php, output/Html.php

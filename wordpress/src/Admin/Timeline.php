@@ -7,7 +7,7 @@ namespace Larder\WordPress\Admin;
 use Larder\WordPress\Statistics;
 
 /**
- * The hours of a week as two drawings, and as a table for whoever would rather read.
+ * The hours of a week as two drawings, and as a table, for screen readers too.
  *
  * The drawings have no colours of their own: they take the text's, and the accent of the user's colour scheme. An hour in
  * which nothing was counted is a gap. What is text is outside of the drawing, for that is stretched to the page's width.
@@ -48,7 +48,7 @@ final readonly class Timeline
 
     /**
      * @param list<?float>  $values 0 to 1, by hour; null: a gap
-     * @param list<string>  $titles of the hours, for whoever points at one
+     * @param list<string>  $titles of the hours, shown where the pointer is
      * @param string        $top    what 1 stands for
      */
     private function plot(string $name, string $about, array $values, array $titles, string $top): void

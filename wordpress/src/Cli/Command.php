@@ -9,7 +9,7 @@ use WP_CLI\Dispatcher\CommandNamespace;
 /**
  * Looks after Larder, the object cache of this site.
  *
- * Root works as the user to whom the cache's directory belongs; anybody else but that user is told what to type.
+ * Root works as the user to whom the cache's directory belongs; any other user is told what to type.
  *
  * ## EXAMPLES
  *

@@ -7,7 +7,7 @@ namespace Larder\WordPress\Intent;
 /**
  * What a statement does to the database's transaction.
  *
- * An end that is not certain is none: whoever takes a transaction for open for too long stores less, whoever takes it
+ * An end that is not certain is none: a request that takes a transaction for open for too long stores less, one that takes it
  * for ended too early stores what is old. A beginning that is not certain is one, for the same reason.
  *
  * @see https://dev.mysql.com/doc/refman/8.4/en/commit.html

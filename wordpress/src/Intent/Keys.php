@@ -43,7 +43,7 @@ final class Keys
 
     private const ZONES = ['server', 'gmt', 'blog'];
 
-    /** What add_option() does to a row that somebody else has added meanwhile: it gives it its own autoload. */
+    /** What add_option() does to a row that another request has added meanwhile: it gives it its own autoload. */
     private const ADDED = 'ON DUPLICATE KEY UPDATE `option_name` = VALUES(`option_name`), `option_value` = VALUES(`option_value`), `autoload` = VALUES(`autoload`)';
 
     /** Columns that name a row of a table by its number; those of metadata, where a table is not here. */
@@ -70,7 +70,7 @@ final class Keys
      * @param string    $table         which, as Tables calls it
      * @param bool      $inTransaction see Rows
      *
-     * @return ?array<string, list<string>> by group; null: nobody knows which
+     * @return ?array<string, list<string>> by group; null: which ones is not known
      */
     public function of(Statement $statement, string $table, \wpdb $database, bool $inTransaction): ?array
     {
@@ -125,7 +125,7 @@ final class Keys
         if ($autoload === null && $names === [$asked]) {
             $autoload = $this->autoload;
         } elseif (!$new || !\in_array($statement->over(), ['', self::ADDED], true)) {
-            // It is given another one, or it had another one, or nobody knows: either key may be it.
+            // It is given another one, or it had another one, or which is not known: either key may be it.
             $autoload = '';
         }
         // WordPress 6.6 and later know more than one word for it.

@@ -29,7 +29,7 @@ final readonly class Rows
      * @param list<string> $unique the columns that the condition may name rows by instead
      * @param list<string> $by     the columns that the condition may begin with instead: those that have an index
      *
-     * @return ?list<string> null: nobody knows
+     * @return ?list<string> null: they are not known
      */
     public function ids(string $column, bool $isNew = false, array $unique = [], array $by = []): ?array
     {

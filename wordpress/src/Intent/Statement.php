@@ -37,7 +37,7 @@ final class Statement
     /** @var array<string, list<?string>> by column in small letters, what it is given, in each row; null: not a literal */
     private array $given = [];
 
-    /** Nobody knows what the columns are given. */
+    /** What the columns are given is not known. */
     private bool $unknown = false;
 
     private string $where = '';
@@ -328,7 +328,7 @@ final class Statement
     /**
      * @param list<Token> $tokens of a condition
      *
-     * @return list<list<Token>> none where it is not an AND, or nobody knows
+     * @return list<list<Token>> none where it is not an AND, or may be none
      */
     private static function terms(array $tokens): array
     {

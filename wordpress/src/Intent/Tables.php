@@ -6,7 +6,7 @@ namespace Larder\WordPress\Intent;
 
 /**
  * WordPress's tables by their names, of this site and of the others of a network, and which groups of the object cache
- * are computed from each: flushed where nobody can tell which rows a statement writes.
+ * are computed from each: flushed where it cannot be told which rows a statement writes.
  *
  * Queries (`post-queries`, …) need no flush: they carry the `last_changed` of another group.
  */

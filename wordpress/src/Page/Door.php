@@ -70,7 +70,7 @@ final class Door
         Counts::watch(ObjectCache::records($root));
         \header(self::FIELD . ': no-store');
         $level = \ob_get_level();
-        // Whoever only asks by POST, as anybody may, changes nothing.
+        // A visitor who only asks by POST, as anyone can, changes nothing.
         $pages->start(Intents::wrote(...));
         Counts::pass();
         if (\ob_get_level() > $level) {
@@ -113,13 +113,13 @@ final class Door
         if (Serve::$place !== null || Counts::isDrawn() || ($sign = Presence::sign($site)) === null) {
             return false;
         }
-        // Another name when the owner has changed an option, or when somebody has been without the cache.
+        // Another name when the owner has changed an option, or when a request has been without the cache.
         $name = Presence::name() . '-' . \hash('xxh128', \serialize([$sign, $site->directory(), Site::setting('DSN'), $site->prefix(), $settings->options]));
 
         return Serve::answer(['HTTP_X_LARDER_DEVICE' => self::isMobile() ? 'mobile' : 'other'] + $_SERVER, $name);
     }
 
-    /** Null: another plugin is the object cache, so nobody would tell this one what changed. */
+    /** Null: another plugin is the object cache, so this one would not be told what changed. */
     private static function root(): ?Cache
     {
         $beginning = Quietly::call(static fn(): string => (string) \file_get_contents(WP_CONTENT_DIR . '/object-cache.php', length: 1_024));

@@ -14,7 +14,7 @@ use Larder\WordPress\FailedReads;
  */
 final class Life
 {
-    /** Seconds of a search's results, which somebody else is not likely to ask for. */
+    /** Seconds of a search's results, which another visitor is not likely to ask for. */
     private const SEARCH = 300;
 
     /** Events of WordPress's cron that change pages when their time has come. */
@@ -33,7 +33,7 @@ final class Life
 
     /**
      * A nonce is made. It is valid in the half of its life in which it was made, and in the next one (wp_nonce_tick(),
-     * wp_verify_nonce()). Half of a half is left to whoever gets the page last.
+     * wp_verify_nonce()). Half of a half is left to the visitor who gets the page last.
      */
     public function nonce(mixed $life): mixed
     {
@@ -98,7 +98,7 @@ final class Life
         return "max-age=$life" . ($stale > 0 ? ", stale-while-revalidate=$stale, stale-if-error=$stale" : '');
     }
 
-    /** Why the page is nobody else's; '': it may be everybody's. */
+    /** Why the page is for this visitor only; '': it may be for all. */
     private function reason(): string
     {
         $status = (int) \http_response_code();

@@ -86,10 +86,10 @@ final class Purge
     /** Meta of users that no page shows. */
     private const NO_USER_META = '/^(?:session_tokens|.*user-settings(?:-time)?|.*dashboard.*|closedpostboxes_.*|metaboxhidden_.*|meta-box-order_.*|screen_layout_.*|manage.*columnshidden|.*persisted_preferences|community-events-location|wc_last_active|_woocommerce_.*|last_update|default_password_nag)$/';
 
-    /** Of a site of a network: whether anybody may see it, and where it is. */
+    /** Of a site of a network: whether every visitor may see it, and where it is. */
     private const OF_BLOG = ['domain', 'path', 'public', 'archived', 'mature', 'spam', 'deleted', 'lang_id'];
 
-    /** Options of WordPress that pages show, whoever changes them. */
+    /** Options of WordPress that pages show, whatever changes them. */
     private const OPTIONS = '/^(?:blogname|blogdescription|blog_public|blog_charset|siteurl|home|page_on_front|page_for_posts|show_on_front|posts_per_page|posts_per_rss|rss_use_excerpt|sticky_posts|date_format|time_format|timezone_string|gmt_offset|start_of_week|WPLANG|permalink_structure|category_base|tag_base|site_icon|site_logo|show_avatars|avatar_.*|comments_per_page|page_comments|comment_order|thread_comments.*|default_comments_page|comment_registration|require_name_email|close_comments_.*|show_comments_cookies_opt_in|users_can_register|use_smilies|stylesheet|template|theme_mods_.*|sidebars_widgets|widget_.*|active_plugins|wp_page_for_privacy_policy|wp_attachment_pages_enabled|upload_url_path|nav_menu_options)$/';
 
     /** Options that are notes of what was done: they change all the time. */
@@ -113,7 +113,7 @@ final class Purge
     }
 
     /**
-     * All pages of a blog. False: nobody could note it.
+     * All pages of a blog. False: it could not be noted.
      *
      * @param int $blog 0: the current one
      */
@@ -140,7 +140,7 @@ final class Purge
         });
     }
 
-    /** What is stored for an address of this site, however it is written. False: it is no address of it, or nobody could note it. */
+    /** What is stored for an address of this site, however it is written. False: it is no address of it, or it could not be noted. */
     public static function address(string $address): bool
     {
         $root = self::root();
@@ -178,7 +178,7 @@ final class Purge
         Written::told('moved', $id);
     }
 
-    /** By a statement of somebody's own. */
+    /** By a plugin's own statement. */
     public static function moved(\WP_Post $before): void
     {
         $after = \get_post($before->ID);
@@ -360,7 +360,7 @@ final class Purge
         }
     }
 
-    /** Whether somebody sets options who may: not a plugin that notes something for itself, on a visit or when a post is saved. */
+    /** Whether a user sets options who may: not a plugin that notes something for itself, on a visit or when a post is saved. */
     private static function isSetting(): bool
     {
         return \PHP_SAPI === 'cli' || (\defined('WP_CLI') && WP_CLI) || \wp_doing_cron() || (self::isOrder() && \did_action('init') > 0 && \did_action('save_post') === 0

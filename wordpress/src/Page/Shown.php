@@ -444,7 +444,7 @@ final class Shown
         }
     }
 
-    /** Whether somebody may have written to a table without having known that a page shows it; notes the others. */
+    /** Whether a request may have written to a table without having known that a page shows it; notes the others. */
     private function isNewTable(): bool
     {
         $isNew = false;

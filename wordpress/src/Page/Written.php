@@ -31,7 +31,7 @@ final class Written
         'term_taxonomy' => ['term_id', 'taxonomy', 'description', 'parent', 'term_taxonomy_id'],
     ];
 
-    /** Kinds for which all of the site is purged: lists have changed, and nobody knows which. */
+    /** Kinds for which all of the site is purged: lists have changed, which ones is not known. */
     private const OF_ALL = ['site' => 0, 'listed' => 0, 'term' => 0, 'assigned' => 0];
 
     /** Nanoseconds for which WordPress may take to say what it has written. */
@@ -61,7 +61,7 @@ final class Written
      * A statement is about to be sent.
      *
      * @param string                       $table which of WordPress's; '' for another one, whose name comes next
-     * @param ?array<string, list<string>> $keys  of the object cache, by group; null: nobody knows which rows it changes
+     * @param ?array<string, list<string>> $keys  of the object cache, by group; null: which rows it changes is not known
      * @param int                          $blog  of a network; 0: the current one
      */
     public static function note(Statement $statement, string $table, string $name, ?array $keys, int $blog): void
@@ -124,7 +124,7 @@ final class Written
         }
     }
 
-    /** Purges what nobody has told of. */
+    /** Purges what was not told of. */
     public static function settle(): void
     {
         [$left, $before] = [self::$left, self::$before];
@@ -174,7 +174,7 @@ final class Written
     /**
      * A page shows what was read from a table of a plugin's.
      *
-     * @return bool false: whoever wrote to it until now did not know that
+     * @return bool false: requests that wrote to it until now did not know that
      */
     public static function show(string $table): bool
     {
@@ -202,7 +202,7 @@ final class Written
                 }
                 break;
             case 'blogs':
-                // Which are archived, spam or deleted: nobody may see those.
+                // Which are archived, spam or deleted: no visitor may see those.
                 foreach ($isNew ? [] : $statement->numbers('blog_id') ?? [''] as $id) {
                     self::add($blog, 'blog', $id);
                 }
