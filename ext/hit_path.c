@@ -11,7 +11,7 @@
  * (Zend/zend_enum.c).
  *
  * What this knows of a property is its declared type, and even that only until code in PHP has run: it may have unset
- * the property. So whoever reads one asks for its type first. What is not as it should be is the library's to answer:
+ * the property. So code that reads one asks for its type first. What is not as it should be is the library's to answer:
  * there the engine says what is wrong.
  */
 #ifdef HAVE_CONFIG_H
@@ -138,7 +138,7 @@ static bool is_declared(const zend_property_info *info, const declaration *decla
 	return length == strlen(declared->name) && memcmp(name, declared->name, length) == 0
 		&& ZEND_TYPE_PURE_MASK(info->type) == declared->type && ZEND_TYPE_HAS_NAME(info->type) == (declared->class != NULL)
 		&& (!declared->class || zend_string_equals_cstr(ZEND_TYPE_NAME(info->type), declared->class, strlen(declared->class)))
-		/* Nobody takes away the copies of an object that has some. */
+		/* The copies of an object that has some are not taken away. */
 		&& (declared != of_cache || (info->flags & ZEND_ACC_READONLY));
 }
 
@@ -462,7 +462,7 @@ static answer ask_apcu(const cache *c, zend_string *key, zval *copy, zval *to)
 	if (!at || !keep(c, key, copy, due)) {
 		return UNUSUAL;
 	}
-	/* In its place, since nobody else has it. */
+	/* In its place, since nothing else refers to it. */
 	ZSTR_LEN(string) -= at;
 	memmove(ZSTR_VAL(string), ZSTR_VAL(string) + at, ZSTR_LEN(string) + 1);
 	zend_string_forget_hash_val(string);

@@ -55,7 +55,7 @@ static PHP_MSHUTDOWN_FUNCTION(larder)
 
 #ifdef LARDER_DEBUG
 /*
- * LARDER_AFTER=none in the environment takes the values' addresses away when the request is over, so that whoever
+ * LARDER_AFTER=none in the environment takes the values' addresses away when the request is over, so that code that
  * looks at one too late dies; LARDER_AFTER=early does so at RSHUTDOWN, which is known to be too early.
  */
 static bool is_hidden_after(const char *when)

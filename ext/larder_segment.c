@@ -132,7 +132,7 @@ void larder_enter_all(void)
 }
 
 #ifdef LARDER_DEBUG
-/* So that whoever looks at a value when its request is over dies of it. */
+/* So that code that looks at a value when its request is over dies of it. */
 void larder_hide_all(bool hidden)
 {
 	for (opened *one = LARDER_G(opened); one; one = one->next) {
@@ -496,7 +496,7 @@ ZEND_METHOD(Larder_Segment, increment)
 			CHECK(segment);
 			RETURN_FALSE;
 		}
-		/* The first: whole at once, so that nobody sees a zero between; or somebody else's was first. */
+		/* The first: whole at once, so that no process sees a zero between; or another's was first. */
 		seg_item *item;
 		if (__builtin_add_overflow((int64_t) initial, (int64_t) by, &result)) {
 			RETURN_FALSE;
@@ -769,7 +769,7 @@ ZEND_METHOD(Larder_Segment, open)
 	}
 	if (one && !seg_is_there(one->segment)) {
 		say_lost(one->segment);
-		/* Somebody has removed or replaced the file: values of the old one may be in use until this request ends. */
+		/* The file was removed or replaced: values of the old one may be in use until this request ends. */
 		one->path[0] = 0;
 		one = NULL;
 	}

@@ -101,7 +101,7 @@ static void read_line(words line)
 	}
 }
 
-/* Whether nobody but root can have written it. */
+/* Whether only root can have written it. */
 static bool is_roots(int fd, mode_t type)
 {
 	struct stat found;

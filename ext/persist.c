@@ -30,13 +30,13 @@ static inline size_t array_data_bytes(const zend_array *array)
 	return HT_USED_SIZE(array);
 }
 
-/* What lies behind an element; NULL: nothing, or a reference that somebody else has too. */
+/* What lies behind an element; NULL: nothing, or a reference that something else has too. */
 static inline zval *behind(zval *value)
 {
 	if (Z_TYPE_P(value) == IS_INDIRECT) {
 		value = Z_INDIRECT_P(value);
 	}
-	/* A reference that nobody else has is a value. */
+	/* A reference that nothing else has is a value. */
 	while (Z_TYPE_P(value) == IS_REFERENCE) {
 		if (Z_REFCOUNT_P(value) > 1) {
 			return NULL;
@@ -50,7 +50,7 @@ static inline zval *behind(zval *value)
 /* ---- what may occur twice ---- */
 
 /*
- * Only what somebody else has too, or what nobody counts: a row of a table, its column's name. The count of a thing
+ * Only what something else has too, or what is not counted: a row of a table, its column's name. The count of a thing
  * that occurs once may change before it is written, since objects run code when they are serialized; it is then either
  * not found here, or found and written once.
  */
@@ -142,7 +142,7 @@ static inline void plan_string(larder_plan *plan, const zend_string *string)
 	}
 }
 
-/* False: it contains itself. That takes a reference, and so somebody counts it twice. */
+/* False: it contains itself. That takes a reference, and so it is counted twice. */
 static bool plan_array(larder_plan *plan, const zend_array *array)
 {
 	if (may_occur_twice(&array->gc)) {
@@ -219,7 +219,7 @@ static verdict plan_arrays(larder_plan *plan, const zend_array *outermost)
 	return PLAIN;
 }
 
-/* What the engine says of a class that refuses, with what to do; an exception of somebody's own code stays what it is. */
+/* What the engine says of a class that refuses, with what to do; an exception of the application's own code stays what it is. */
 static void explain(void)
 {
 	zval unused, *message;

@@ -33,7 +33,7 @@ enum { LARDER_NIL = 1, LARDER_NO, LARDER_YES, LARDER_INTEGER, LARDER_FLOAT, LARD
 #define LARDER_MARKER 0x5f
 
 /*
- * What is noted of an array in a byte of zend_array that is nobody's: that it holds a marker, itself or deeper; that it
+ * What is noted of an array in a byte of zend_array that PHP does not use: that it holds a marker, itself or deeper; that it
  * occurs more than once in its value, so that whoever builds it builds it once.
  */
 #define LARDER_NOTES(ht) ((ht)->u.v._unused)
@@ -78,7 +78,7 @@ typedef struct {
 bool larder_plan_make(larder_plan *plan, zval *value);
 void larder_plan_free(larder_plan *plan);
 
-/* Of so many bytes whoever first reads a string finds out whether it is UTF-8, and notes it: who writes it would take half as long again. */
+/* Of so many bytes the first reader of a string finds out whether it is UTF-8, and notes it: its writer would take half as long again. */
 #define LARDER_LONG 1024
 /* A long string's number until then. */
 #define LARDER_UNREAD 1

@@ -174,7 +174,7 @@ static void build_array(reader *r, const zend_array *outermost, zval *to)
 	}
 }
 
-/* Nobody else changes it, and who reads it meanwhile does not mind: he would find out the same. */
+/* No other process changes it, and a reader in between does not mind: it would find out the same. */
 static void find_out(const seg *segment, const seg_item *item)
 {
 	seg_item *own = (seg_item *) (segment->rw + ((const char *) item - segment->view));

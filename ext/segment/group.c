@@ -2,7 +2,7 @@
  * What the control group of this process (a container, a service of systemd, a customer of a host) may still take.
  *
  * Shared memory counts as its own, and where it has none left the kernel kills one of its processes: to be refused more
- * memory by fallocate(2) as by a full file system, nobody can ask. So a segment looks before it grows. The groups above
+ * memory by fallocate(2) as by a full file system, cannot be asked. So a segment looks before it grows. The groups above
  * have limits too, and the lowest counts. See cgroups(7); the kernel's Documentation/admin-guide/cgroup-v2.rst and
  * cgroup-v1/memory.rst.
  */

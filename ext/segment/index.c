@@ -215,7 +215,7 @@ static void queue_remove(seg *segment, seg_shard *shard, seg_item *item)
 	SEG_POINT("queue-removed");
 }
 
-/* Out of the index and the queue; its memory goes when nobody reads it. */
+/* Out of the index and the queue; its memory goes when no process reads it. */
 static void take_out(seg *segment, seg_shard *shard, seg_item *item, _Atomic uint64_t *entry)
 {
 	seg_bucket *b = bucket_of(entry);
@@ -253,7 +253,7 @@ void seg_evict_item(seg *segment, seg_shard *shard, seg_item *item)
 }
 
 /*
- * Items whose time is over, without anybody asking for them: a second hand goes round the queue, a few steps each time
+ * Items whose time is over, also if no process asks for them: a second hand goes round the queue, a few steps each time
  * that something is written, and only while the shard has something that is over. It also finds out when that will be
  * the next time. True if it freed anything.
  */
@@ -335,7 +335,7 @@ static bool has_left_over(const seg *segment)
 		|| atomic_load_explicit(&segment->header->quarantine, memory_order_relaxed));
 }
 
-/* Under all locks, and nothing is in the index. Not while anybody may be reading it: he would be given memory again. */
+/* Under all locks, and nothing is in the index. Not while a process may be reading it: it would be given memory again. */
 static void drop_index(seg *segment)
 {
 	seg_header *h = segment->header;
@@ -362,7 +362,7 @@ static void drop_what_is_free(seg *segment, bool index)
 		return;
 	}
 	if (!seg_is_broken(segment)) {
-		/* Whoever counts the file's blocks meanwhile is to miss none. */
+		/* A program that counts the file's blocks meanwhile is to miss none. */
 		atomic_store(&segment->header->given, 0);
 		SEG_POINT("give-back-uncounted");
 		seg_drop_chunks(segment);
@@ -451,7 +451,7 @@ static seg_offset alloc_here(seg *segment, seg_shard *shard, uint64_t bytes, uin
 	return block;
 }
 
-/* A block that nobody sees, and that is ours even if we die. */
+/* A block that no other process sees, and that is ours even if we die. */
 static seg_item *begin(seg *segment, seg_offset block, uint32_t home, uint64_t bytes, uint64_t hash, const char *key, uint32_t length)
 {
 	seg_item *item = seg_at(segment, block);
@@ -524,7 +524,7 @@ static seg_status reserve(seg *segment, uint64_t hash, const char *key, uint32_t
 		if (again) {
 			continue;
 		}
-		/* Whatever lies in one stretch of memory, whoever it belongs to; so that nobody takes it before us, all wait. */
+		/* Whatever lies in one stretch of memory, of whatever owner; so that no process takes it before us, all wait. */
 		if (!seg_lock_shards(segment)) {
 			break;
 		}
@@ -697,7 +697,7 @@ static void insert(seg *segment, seg_shard *shard, seg_item *item)
 	clear_visited(b, way);
 	item->state = SEG_LIVE;
 	SEG_POINT("insert-alive");
-	/* Nobody had anything here that would have to be looked for: whole before it is seen is enough. */
+	/* No process had anything here that would have to be looked for: whole before it is seen is enough. */
 	atomic_store_explicit(entry, entry_of(segment, item), memory_order_release);
 	SEG_POINT("insert-entry");
 	atomic_store_explicit(&b->tags[way], seg_tag(item->hash), memory_order_release);
@@ -807,7 +807,7 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 	} else {
 		SEG_POINT("increment");
 		atomic_store(&item->number, *result);
-		/* Used, though nobody read it. */
+		/* Used, though not read. */
 		atomic_fetch_or_explicit(&b->visited, (uint8_t) (1 << way), memory_order_relaxed);
 		SEG_POINT("incremented");
 	}
@@ -819,7 +819,7 @@ seg_status seg_increment(seg *segment, uint64_t hash, const char *key, uint32_t 
 /*
  * Copies of what is elsewhere, as a near tier has them.
  *
- * Whoever follows a journal must drop what has changed, while others still store what they read before. So each copy
+ * A process that follows a journal must drop what has changed, while others still store what they read before. So each copy
  * has a position in the journal, and a guard: an integer under another key, up to which the journal was followed.
  *
  *     who follows    raise the guard;        then drop the key, in the lock of its shard

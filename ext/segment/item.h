@@ -3,7 +3,7 @@
  *
  *   seg_item | key, its closing zero, up to 8 bytes | what the engine reads
  *
- * Written by one process while nobody can see it (seg_slot.filling), then published by one store into the index. From
+ * Written by one process while no other can see it (seg_slot.filling), then published by one store into the index. From
  * then on only the links, the position and, of an integer, the number change, all under the shard's lock.
  */
 #ifndef LARDER_ITEM_H
@@ -11,12 +11,12 @@
 
 #include "layout.h"
 
-/* SEG_LOST: set apart by a repair, because nobody owns it and somebody may read it (recovery.c). */
+/* SEG_LOST: set apart by a repair, because it has no owner and may have readers (recovery.c). */
 enum { SEG_FILLING = 1, SEG_LIVE = 2, SEG_RETIRED = 3, SEG_LOST = 4 };
 
 /*
  * What others' writes change comes first, and what each reader looks at comes last, beside the key: a set changes the
- * links of three other items, and whoever reads these would have to wait for the processor that wrote.
+ * links of three other items, and a reader of these would have to wait for the processor that wrote.
  */
 typedef struct {
 	seg_offset newer, older;           /* neighbours in the queue; among the retired, the next is "newer" */

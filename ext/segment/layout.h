@@ -51,7 +51,7 @@ typedef struct {
 
 typedef struct {
 	pthread_mutex_t life;              /* held as long as its owner lives; the kernel gives it up for the dead */
-	_Atomic uint64_t filling;          /* offset of the item that it is writing and nobody can see yet; 0: none */
+	_Atomic uint64_t filling;          /* offset of the item that it is writing and no process can see yet; 0: none */
 	_Atomic uint64_t pinned;           /* bytes of the pages that it holds, or 0: it holds nothing */
 	_Atomic uint32_t inside;           /* 1: a request of its owner may be reading the index */
 	_Atomic uint32_t forking;          /* a child is about to take over what it holds */
@@ -88,7 +88,7 @@ typedef struct {
 	uint64_t id;                       /* drawn when it was made */
 	uint64_t pids;                     /* namespace of process ids in which it is used: the kernel names the holder of a lock by its id there */
 	uint64_t boot;                     /* which start of the machine it was made after: clocks and locks begin anew with it */
-	uint64_t secret[4];                /* drawn when it was made: nobody can choose keys that hash alike (seg_hash()) */
+	uint64_t secret[4];                /* drawn when it was made: keys that hash alike cannot be chosen (seg_hash()) */
 	uint32_t n_slots, n_shards;
 	uint64_t n_buckets;                /* of a shard, at most: */
 	uint64_t base_buckets;             /* this many, doubled a few times */
@@ -108,20 +108,20 @@ typedef struct {
 	_Atomic int64_t ask_again;         /* when memory was refused: not before, by seg_clock() */
 	_Atomic int64_t look_again;        /* when one that has all looks whether others need some */
 	_Atomic uint32_t too_large;        /* 1: the next who writes gives a part of it back */
-	_Atomic uint32_t shrinking;        /* 1: nobody begins a request */
+	_Atomic uint32_t shrinking;        /* 1: no process begins a request */
 	_Atomic uint32_t grows;            /* 0: its file system gives memory for the whole file at once only */
 	uint64_t free_units;
 	seg_offset bins[SEG_BINS];         /* runs of free units by length */
 	uint64_t window;                   /* unit at which the next search for a stretch to clear begins: always the beginning of a run */
 	_Atomic int64_t settle_at;         /* when what is set apart or left over is looked at again, by seg_clock() */
 	int64_t settle_after;              /* and how long after that, milliseconds */
-	_Atomic uint32_t broken;           /* somebody died inside a lock: nobody goes on before it is repaired */
-	_Atomic uint32_t quarantine;       /* a repair has set apart what nobody owns and somebody reads */
-	_Atomic uint64_t orphans;          /* blocks of the dead that nobody has: reason enough to settle */
+	_Atomic uint32_t broken;           /* a process died inside a lock: none goes on before it is repaired */
+	_Atomic uint32_t quarantine;       /* a repair has set apart what has no owner and a reader */
+	_Atomic uint64_t orphans;          /* blocks of the dead that have no owner: reason enough to settle */
 	_Atomic uint64_t recoveries;
 	/* Not beside `broken`, which every lock looks at. */
 	_Alignas(64) _Atomic uint64_t hits, misses; /* of requests that have ended */
-	_Atomic uint64_t ended;            /* how often somebody has let go of all that he held */
+	_Atomic uint64_t ended;            /* how often a process has let go of all that it held */
 	_Atomic uint64_t copied;           /* hits that were copied, because their request had its share already */
 	uint64_t damaged;                  /* how often a segment of this name was truncated or written over, */
 	int64_t damaged_at;                /* and when it was last found, in seconds since 1970; 0: never */

@@ -3,7 +3,7 @@
  *
  * A robust mutex is released by the kernel when its holder dies, and tells the next one (EOWNERDEAD, see
  * pthread_mutexattr_setrobust(3)). What it protected may be half done then: header.broken says so to everybody, and
- * whoever takes a lock next repairs everything before it goes on (recovery.c). So no lock is ever held by the dead,
+ * the process that takes a lock next repairs everything before it goes on (recovery.c). So no lock is ever held by the dead,
  * and nothing half done is ever worked with.
  */
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool take(seg *segment, pthread_mutex_t *lock)
 
 	if (error == EOWNERDEAD) {
 		SEG_POINT("lock-of-the-dead");
-		/* Before the lock is given on to anybody. */
+		/* Before the lock is given on. */
 		atomic_store(&segment->header->broken, 1);
 		SEG_POINT("lock-said-broken");
 		pthread_mutex_consistent(lock);
@@ -59,7 +59,7 @@ static bool take_shard(seg *segment, seg_shard *shard)
 }
 
 /*
- * Somebody died in a lock. Who is inside another shard's lock goes on with that shard, which the dead did not touch,
+ * A process died in a lock. One that is inside another shard's lock goes on with that shard, which the dead did not touch,
  * but for the map of units, which all share (seg_alloc(), seg_free()), and is waited for by who repairs.
  */
 bool seg_is_broken(const seg *segment)
@@ -87,7 +87,7 @@ void seg_unlock(seg_shard *shard)
 }
 
 /*
- * Held only inside a shard's lock, or inside all. Whoever finds it broken here goes on: it holds a shard's lock, so
+ * Held only inside a shard's lock, or inside all. A process that finds it broken here goes on: it holds a shard's lock, so
  * that it cannot repair now; the map of units may be half done, so that it must not be read. Both callers ask.
  */
 bool seg_lock_units(seg *segment)

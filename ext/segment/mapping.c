@@ -5,23 +5,23 @@
  * read-write anywhere, for this folder. Where that address is taken in a process, its values are copied out. Threads
  * of a process share both mappings: there is only one place at that address.
  *
- * Whoever writes the file owns every process that reads it: so it must be a regular file of our own user, reached by no
- * link, with no rights for anybody else (and none to write, but while we open it), in a directory in which nobody else can put another in its place, and its
+ * A program that writes the file owns every process that reads it: so it must be a regular file of our own user, reached by no
+ * link, with no rights for other users (and none to write, but while we open it), in a directory in which no other user can put another in its place, and its
  * header must say exactly what this build expects. What does not is replaced by a new file of the same name; processes
  * that have the old one mapped keep theirs. The good segment of another build is left alone, and ours lies beside it.
  *
  *   segment             the file, of the build that was here first
  *   segment-1a2b3c4d    that of another build
  *   segment.part        one that is being made, or whose maker died: the next one to make it begins anew
- *   segment.lock        locked by flock(2) while somebody opens, so that two do not make two; says which file was made
+ *   segment.lock        locked by flock(2) while a process opens, so that two do not make two; says which file was made
  *
  * A second flock(2), on the file itself, says who has it open: every process holds it, shared, from attaching until its
- * mapping is gone, however it ends, and a forked child with it. So whoever gets it alone is alone, in whatever
+ * mapping is gone, however it ends, and a forked child with it. So a process that gets it alone is alone, in whatever
  * container it runs, and knows three things that nothing else tells:
  *
  *   the last one closed it, and nothing else has changed the file since   it is as good as it was
  *   the last one closed it, and the file was changed (header.closed_at)   nothing in it is believed: made anew
- *   nobody closed it: killed                                              locks, slots and all but the values anew
+ *   not closed: killed                                                    locks, slots and all but the values anew
  *
  * What is written into the file by others while processes have it mapped is out of reach, as is its truncation: that
  * is a SIGBUS. Only its own user can do either.
@@ -69,7 +69,7 @@
 #endif
 #define BASE_TRIES 64
 
-/* Seconds for which somebody else's making is waited for, and one more for so many bytes. */
+/* Seconds for which another process's making is waited for, and one more for so many bytes. */
 #define PATIENCE      5
 #define PATIENT_BYTES (UINT64_C(1) << 28)
 
@@ -87,7 +87,7 @@ struct seg_file {
 	int fd;
 	unsigned users;
 	bool forked;                       /* a child has it too: the last one here is not the last one */
-	bool lost;                         /* nobody here opens it again (seg_lose()) */
+	bool lost;                         /* this process does not open it again (seg_lose()) */
 	int writable;                      /* the file once more, to get memory for it */
 };
 
@@ -106,7 +106,7 @@ typedef enum {
 	REFUSED                            /* and why says why */
 } verdict;
 
-/* The place of a segment: everything is found from its directory, so that nobody can exchange that meanwhile. */
+/* The place of a segment: everything is found from its directory, so that it cannot be exchanged meanwhile. */
 typedef struct {
 	int directory;
 	uint64_t boot, pids;               /* which start of the machine this is, and in which namespace of process ids we are */
@@ -190,7 +190,7 @@ static uint64_t pids(void)
 	return length > 0 ? hash_text(name) : 0;
 }
 
-/* Numbers that nobody can guess. Of the kernel itself: /dev/urandom is a file, which may be missing. */
+/* Numbers that cannot be guessed. Of the kernel itself: /dev/urandom is a file, which may be missing. */
 static bool draw(void *numbers, size_t bytes)
 {
 	ssize_t drawn;
@@ -220,7 +220,7 @@ static void after_fork(void)
 /*
  * A container may have a monotonic clock of its own, some time ahead of the machine's (time_namespaces(7)): that is
  * taken away, or its processes would not agree with others about what is over. The file tells of the children's
- * namespace, which is ours unless somebody has just unshared it.
+ * namespace, which is ours unless it was just unshared.
  */
 static void find_clock(void)
 {
@@ -308,7 +308,7 @@ static verdict judge(const seg_header *h, uint64_t bytes, const char *identity)
 	if (h->magic != SEG_MAGIC) {
 		return REPLACEABLE;
 	}
-	/* What the header of another version has behind these nobody knows here. */
+	/* What the header of another version has behind these is not known here. */
 	if (h->layout != SEG_LAYOUT || h->header_bytes != sizeof *h) {
 		return OTHER_BUILD;
 	}
@@ -508,7 +508,7 @@ static verdict is_a_directory(const place *p, const char *suffix)
 	return refuse(p, "%s%s is a directory: name a file in it, as %s%s/segment", p->path, suffix, p->path, suffix);
 }
 
-/* A regular file of ours that nobody else may open. */
+/* A regular file of ours that no other user may open. */
 static verdict open_own(place *p, const char *suffix, int flags, int *fd, struct stat *found)
 {
 	char name[NAME_MAX + 16];
@@ -600,7 +600,7 @@ static void make_locks(seg *segment)
 	}
 }
 
-/* Everything of a file that is new and full of zeros, but that it is ready. False: what nobody may guess cannot be had. */
+/* Everything of a file that is new and full of zeros, but that it is ready. False: random numbers cannot be had. */
 static bool fill(const place *p, char *rw, const seg_header *small, int fd, const char **ro)
 {
 	seg_header *h = (seg_header *) rw;
@@ -634,7 +634,7 @@ static bool counts_blocks(int fd)
 	return fstatfs(fd, &system) == 0 && (system.f_type == 0x01021994 || system.f_type == 0xef53 || system.f_type == 0x58465342 || system.f_type == 0x794c7630);
 }
 
-/* Whether somebody has punched a hole into it (fallocate -p): what lay there reads as zeros. The header was looked at before the file was. */
+/* Whether a hole was punched into it (fallocate -p): what lay there reads as zeros. The header was looked at before the file was. */
 static bool has_hole(const seg_header *h, uint64_t given, const struct stat *found)
 {
 	return atomic_load_explicit(&h->counted, memory_order_relaxed) == 1 && (uint64_t) found->st_blocks * 512 < given;
@@ -691,7 +691,7 @@ static uint64_t room_of(int fd, uint64_t *reserve)
  */
 #define GROUP_SHARE 1
 
-/* Milliseconds for which nobody looks again; at a control group, and whether it needs more. */
+/* Milliseconds for which no process looks again; at a control group, and whether it needs more. */
 #define REFUSED_FOR 1000
 #define GROUP_FOR 100
 
@@ -756,7 +756,7 @@ bool seg_get_memory(seg *segment, seg_offset from, uint64_t bytes)
 	return false;
 }
 
-/* A part of the file has no memory any more: nobody looks at it. Under the lock of the units, with header.given 0 meanwhile. */
+/* A part of the file has no memory any more: no process looks at it. Under the lock of the units, with header.given 0 meanwhile. */
 void seg_drop_memory(seg *segment, seg_offset from, uint64_t bytes)
 {
 	seg_offset first = page_up(from), end = (from + bytes) & ~UINT64_C(4095);
@@ -889,7 +889,7 @@ static void sweep(const place *p, const char *origin)
 	closedir(all);
 }
 
-/* What the lock of the name says: which file was made here, which is ours whatever somebody has written over it; and how often that has happened. */
+/* What the lock of the name says: which file was made here, which is ours whatever was written over it; and how often that has happened. */
 typedef struct {
 	unsigned long long inode, device, damaged;
 	long long damaged_at;
@@ -966,7 +966,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 	bool filled = fill(p, rw, &h, fd, &ro);
 	SEG_POINT("create-filled");
 	forbid_writing(fd);
-	/* Before anybody can find it: we have it open. */
+	/* Before another process can find it: we have it open. */
 	if (!filled) {
 		result = refuse(p, "%s cannot be made: the kernel gives no random numbers (getrandom(2): %s)", p->path, strerror(errno));
 	} else if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
@@ -998,7 +998,7 @@ static verdict create(place *p, const char *origin, uint64_t bytes, const char *
 /* ---- attaching ---- */
 
 /*
- * Nobody has it open, and the last who had it was killed: whatever it was doing is not done, and no lock, slot or list
+ * No process has it open, and the last that had it was killed: whatever it was doing is not done, and no lock, slot or list
  * in there means anything. Only items do that the index names and that are whole (recovery.c).
  */
 static void revive(seg *segment)
@@ -1023,8 +1023,8 @@ static void revive(seg *segment)
 }
 
 /*
- * Whether it may be replaced: a segment, however damaged, or a file that nobody has written to yet. What was named by
- * mistake is somebody's.
+ * Whether it may be replaced: a segment, however damaged, or a file that was not written to yet. What was named by
+ * mistake belongs to some program.
  */
 static bool is_ours(const seg_header *h)
 {
@@ -1061,7 +1061,7 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 	}
 	uint64_t bytes = (uint64_t) found.st_size;
 	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0, alone = locked;
-	/* Once more: it may have been somebody who only looked. The lock is lost on the way, if that fails. */
+	/* Once more: it may have been a process that only looked. The lock is lost on the way, if that fails. */
 	for (int i = 0; i < 2 && !alone; i++) {
 		locked = wait_for_lock(fd, LOCK_SH, bytes);
 		alone = locked && i == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
@@ -1091,7 +1091,7 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 	if (result == GOOD && !alone && h.pids != p->pids) {
 		result = OTHER_BUILD;
 	}
-	/* Nobody has one open for longer than the machine runs; alone it tells whether it was made since. */
+	/* No process has one open for longer than the machine runs; alone it tells whether it was made since. */
 	if (result == GOOD && (alone ? h.boot != p->boot || !is_possible(&h) : !is_sane(&h))) {
 		result = REPLACEABLE;
 	}
@@ -1132,7 +1132,7 @@ static verdict attach(place *p, const char *identity, note *n, struct seg_file *
 			find_parts(&segment);
 			revive(&segment);
 		}
-		/* Nobody else gets it alone between: they wait for the lock of the name. */
+		/* No other process gets it alone between: they wait for the lock of the name. */
 		if (!wait_for_lock(fd, LOCK_SH, bytes)) {
 			result = refuse(p, "%s cannot be locked: %s", p->path, strerror(errno));
 		}
@@ -1245,9 +1245,9 @@ seg *seg_open(const char *path, uint64_t bytes, const char *identity, char *why,
 }
 
 /*
- * What lies below is no segment any more: somebody has truncated the file or written over it, or its locks do not work.
+ * What lies below is no segment any more: the file was truncated or written over, or its locks do not work.
  * From here on nothing is found through this handle, and nothing stored. It stays mapped, since the thread's list of
- * robust locks leads through it (pthread_mutexattr_setrobust(3)), and whoever opens the file makes a new one.
+ * robust locks leads through it (pthread_mutexattr_setrobust(3)), and the next that opens the file makes a new one.
  */
 void seg_lose(seg *segment, const char *why)
 {
@@ -1293,7 +1293,7 @@ static bool still_has_hole(const seg *segment)
 }
 
 /*
- * Whether the file is still the one that was opened, and a segment: somebody may have removed it, made it anew,
+ * Whether the file is still the one that was opened, and a segment: it may have been removed, made anew,
  * truncated it, or written something else over it. To be asked when a request begins, before anything in it is looked at.
  */
 bool seg_is_there(seg *segment)
@@ -1339,7 +1339,7 @@ bool seg_has_address(const seg *segment)
 
 /*
  * The last one leaves word that nothing was left half done. Only who is alone can: the file's time, by which it is
- * told whether anybody else has written to it since, changes with every process that writes to a page for the first
+ * told whether another has written to it since, changes with every process that writes to a page for the first
  * time. So that page is written to before the time is taken.
  */
 static void say_goodbye(struct seg_file *file)

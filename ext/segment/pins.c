@@ -32,7 +32,7 @@
  * (an eighth of all), and what it reads beyond that it copies: the bit is set for as long as copying takes. So writers find
  * room in the upper half, in long stretches, however long a reader lives and however its pages are scattered.
  *
- * A slot belongs to whoever holds its robust mutex, which the kernel gives up for the dead: neither process ids nor
+ * A slot belongs to the process that holds its robust mutex, which the kernel gives up for the dead: neither process ids nor
  * time-outs decide who is alive.
  */
 #include <errno.h>
@@ -96,7 +96,7 @@ static void clear_row(seg *segment, uint32_t slot)
 }
 
 /*
- * Of one whose owner is dead, while we hold its lock: it reads nothing, and what it was writing nobody will see.
+ * Of one whose owner is dead, while we hold its lock: it reads nothing, and what it was writing no process will see.
  * False: it has forked, and the child, which reads the same, has no slot yet.
  */
 bool seg_bury(seg *segment, seg_slot *slot)
@@ -158,8 +158,8 @@ void seg_bury_the_dead(seg *segment)
 }
 
 /*
- * From here on the index does not become smaller (seg_give_back()): whoever wants that says so, and then looks who is
- * inside; whoever goes in says so, and then looks.
+ * From here on the index does not become smaller (seg_give_back()): a process that wants that says so, and then looks which are
+ * inside; one that goes in says so, and then looks.
  */
 static void go_in(seg *segment, int number)
 {
@@ -307,7 +307,7 @@ bool seg_drop_slot(seg *segment)
 
 	if (ours) {
 		seg_slot *slot = &segment->slots[segment->slot];
-		/* With a child that has no slot yet (seg_before_fork()) the bits stay, and are cleared by whoever sees it later. */
+		/* With a child that has no slot yet (seg_before_fork()) the bits stay, and are cleared by the process that sees it later. */
 		seg_leave(segment);
 		SEG_POINT("drop-slot");
 		pthread_mutex_unlock(&slot->life);
@@ -391,7 +391,7 @@ void seg_retire(seg *segment, seg_shard *shard, seg_item *item)
 	SEG_POINT("retired");
 }
 
-/* Frees what nobody holds any more; looks at so many of the retired, the oldest first. True if it freed anything. */
+/* Frees what no process holds any more; looks at so many of the retired, the oldest first. True if it freed anything. */
 bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 {
 	bool freed = false;
@@ -436,7 +436,7 @@ bool seg_reclaim(seg *segment, seg_shard *shard, uint64_t most)
 #define SOME 4
 
 /*
- * A few, with each write: each once after somebody has let go of what he held. Until then it would be in vain, for
+ * A few, with each write: each once after a process has let go of what it held. Until then it would be in vain, for
  * who writes into what he has read himself as well. (Bits that were set for a moment only tell nobody; what waits for
  * them is found after the next who does, or when memory is short.)
  */
@@ -603,7 +603,7 @@ static inline const seg_item *seek(seg *segment, uint64_t hash, const char *key,
 	}
 }
 
-/* Somebody has read it since SIEVE's hand passed. */
+/* It was read since SIEVE's hand passed. */
 static inline void visit(const finding *f)
 {
 	if (!(atomic_load_explicit(&f->bucket->visited, memory_order_relaxed) >> f->way & 1)) {
@@ -697,13 +697,13 @@ bool seg_peek(seg *segment, uint64_t hash, const char *key, uint32_t length, uin
 /* The request has ended: it holds nothing any more. */
 void seg_leave(seg *segment)
 {
-	/* Nothing is read in place from there any more, and nobody will take what we hold for in use: the file is made anew. */
+	/* Nothing is read in place from there any more, and no process will take what we hold for in use: the file is made anew. */
 	if (UNLIKELY(segment->lost)) {
 		return;
 	}
 	tell_counts(segment);
 	if (segment->slot < 0) {
-		/* Somebody may have ended. */
+		/* A process may have ended. */
 		seg_take_slot(segment);
 		return;
 	}
@@ -763,7 +763,7 @@ uint64_t seg_find_copy(seg *segment, uint64_t hash, const char *key, uint32_t le
 
 /* ---- fork(2): the child has the parent's values, and no slot ---- */
 
-/* Of what has been read in place so far, a copy at the same address, which nobody can change. */
+/* Of what has been read in place so far, a copy at the same address, which no process can change. */
 static bool keep_privately(seg *segment, _Atomic uint64_t *row)
 {
 	char *there = (char *) (uintptr_t) segment->ro;
@@ -785,7 +785,7 @@ static bool keep_privately(seg *segment, _Atomic uint64_t *row)
 }
 
 /*
- * From here on nobody clears the parent's bits, not even when the parent is dead, until the child has a slot of its
+ * From here on no process clears the parent's bits, not even when the parent is dead, until the child has a slot of its
  * own with the same. The parent waits for that: it reads a pipe to its end, which is there when the child has taken
  * over, has died, or was never made.
  */
@@ -797,7 +797,7 @@ void seg_before_fork(seg *segment)
 	}
 	if (pipe2(segment->handover, O_CLOEXEC) != 0) {
 		segment->handover[0] = segment->handover[1] = -1;
-		/* Nobody could tell the parent that its child has died: so both have from here on what was read in memory of their own. */
+		/* The parent could not be told that its child has died: so both have from here on what was read in memory of their own. */
 		if (seg_is_alone(segment) && keep_privately(segment, segment->row)) {
 			seg_leave(segment);
 			return;

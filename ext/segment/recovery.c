@@ -4,9 +4,9 @@
  * Why this loses nothing but what the dead was writing:
  *   - a value is whole before the one store that makes it visible, so an item that a bucket names is whole;
  *   - all else (tags, queues, slabs, the map of units) says only what can be seen from those items, and is made anew;
- *   - whoever takes a lock after the death sees header.broken before it looks at anything, and comes here first;
+ *   - the process that takes a lock after the death sees header.broken before it looks at anything, and comes here first;
  *   - dying in here leaves header.broken as it is, and the next one begins again.
- * What was retired and may still be read is not named by anything any more. Where somebody reads, what nobody owns
+ * What was retired and may still be read is not named by anything any more. Where a process reads, what has no owner
  * is set apart, and becomes free by a second settling, without a death, when those readers have ended.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "segment.h"
 
-/* Those of living writers are theirs: nobody sees them, and they must not be given to another. */
+/* Those of living writers are theirs: no other process sees them, and they must not be given to another. */
 static bool is_filling(seg *segment, seg_offset offset)
 {
 	uint32_t used = atomic_load(&segment->header->used_slots);
@@ -28,7 +28,7 @@ static bool is_filling(seg *segment, seg_offset offset)
 	return false;
 }
 
-/* Of the index, or somebody's who is alive and writes it. */
+/* Of the index, or of a living process that writes it. */
 static bool is_named(seg *segment, const seg_item *item)
 {
 	if (item->state == SEG_FILLING) {
@@ -47,7 +47,7 @@ static bool is_owned(seg *segment, const seg_item *item)
 }
 
 /*
- * Whether its part of some page is nothing but zeros, as after a hole was punched there and somebody has looked into it:
+ * Whether its part of some page is nothing but zeros, as after a hole was punched there and a process has looked into it:
  * of a file whose last process was killed, perhaps by that. A value that consists of zeros looks the same, and goes too.
  */
 static bool has_hole(const seg *segment, const seg_item *item)
@@ -92,7 +92,7 @@ static void repair_shard(seg *segment, seg_shard *shard)
 			seg_item *item = seg_owned(segment, shard, offset) ? seg_at(segment, offset) : NULL;
 			if (!item || entry != seg_entry_of(offset, seg_item_bytes(item)) || atomic_load(&b->tags[way]) != seg_tag(item->hash) || seg_entry(segment, item) != &b->entries[way]
 				|| (segment->is_revived && has_hole(segment, item)) || !seg_settle_item(segment, shard, item)) {
-				/* Half put in, or half taken out: nobody could see it, or nobody shall. */
+				/* Half put in, or half taken out: no process could see it, or none shall. */
 				SEG_POINT("repair-drop");
 				atomic_store(&b->tags[way], 0);
 				SEG_POINT("repair-drop-tag");
@@ -195,9 +195,9 @@ void seg_settle(seg *segment, bool now)
 	if (!seg_lock_all(segment)) {
 		return;
 	}
-	/* What is broken is repaired by whoever takes a lock next. */
+	/* What is broken is repaired by the process that takes a lock next. */
 	if (!seg_is_broken(segment) && (atomic_load(&h->orphans) || atomic_load(&h->quarantine)) && (now || h->settle_at <= seg_clock())) {
-		/* Whoever dies in here leaves it set. */
+		/* A process that dies in here leaves it set. */
 		atomic_store(&h->broken, 1);
 		settle(segment, false);
 		atomic_store(&h->broken, 0);

@@ -39,7 +39,7 @@ typedef struct seg {
 	const char *lost;                  /* why it is closed for good to this handle; NULL: it is not (seg_lose()) */
 	struct seg_file *file;             /* what the threads of a process have together (mapping.c) */
 	bool is_revived;                   /* its last process was killed, perhaps by what is in it (recovery.c) */
-	bool is_said;                      /* whoever uses it has said that it is lost */
+	bool is_said;                      /* its user has said that it is lost */
 	int fd;
 	char *path;                        /* of the file that was opened, which may be one beside that which was named */
 	int slot;                          /* ours; -1: none is free, so nothing is read in place */
@@ -99,7 +99,7 @@ void seg_before_fork(seg *segment);
 void seg_after_fork_parent(seg *segment);
 void seg_after_fork_child(seg *segment);
 
-/* index.c: writing. seg_reserve() gives a block that nobody sees; it is filled, then published or given up. */
+/* index.c: writing. seg_reserve() gives a block that no other process sees; it is filled, then published or given up. */
 seg_status seg_reserve(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);
 /* The same, but of a small block the shard's lock is kept until seg_publish(): nothing else may be called between. */
 seg_status seg_reserve_held(seg *segment, uint64_t hash, const char *key, uint32_t length, uint64_t value_bytes, seg_item **item);
@@ -160,7 +160,7 @@ static inline seg_shard *seg_shard_of(const seg *segment, uint64_t hash)
 	return &segment->shards[seg_shard_number(hash)];
 }
 
-/* Milliseconds by a clock that nobody sets, the same in all containers; the segment does not outlive the machine's start (mapping.c). */
+/* Milliseconds by a clock that cannot be set, the same in all containers; the segment does not outlive the machine's start (mapping.c). */
 static inline int64_t seg_clock(void)
 {
 	struct timespec now;

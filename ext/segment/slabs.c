@@ -584,7 +584,7 @@ seg_offset seg_alloc(seg *segment, seg_shard *shard, uint64_t bytes, uint32_t *h
 	return seg_of(segment, item);
 }
 
-/* Where the map is broken it is not to be read; the repair that must follow finds that nobody has these units. */
+/* Where the map is broken it is not to be read; the repair that must follow finds that these units have no owner. */
 static void give_back(seg *segment, uint64_t unit, uint64_t length)
 {
 	if (!seg_lock_units(segment)) {
@@ -652,7 +652,7 @@ static void evict_all(seg *segment, seg_shard *shard, slab *s)
 
 /*
  * Evicts all items of one slab of this shard: of four, that with the fewest items that were read lately. Its blocks
- * are free when nobody reads them any more.
+ * are free when no process reads them any more.
  */
 bool seg_clear_a_slab(seg *segment, seg_shard *shard)
 {
@@ -701,7 +701,7 @@ typedef struct {
 	uint64_t read, live;               /* items, of which so many were read lately */
 } stretch;
 
-/* False: it cannot be had, because somebody reads or writes it. */
+/* False: it cannot be had, because a process reads or writes it. */
 static bool weigh(seg *segment, const seg_item *item, stretch *s)
 {
 	_Atomic uint64_t *entry = item->state == SEG_LIVE ? seg_entry(segment, item) : NULL;
@@ -871,8 +871,8 @@ bool seg_owned(seg *segment, seg_shard *shard, seg_offset offset)
 /*
  * The map and the slabs as if only these items existed: begin, then each item, then the end.
  *
- * What nobody owns becomes free, except where somebody reads: that may be a retired value, of which nothing tells any
- * more. It is set apart (QUARANTINE) until a later settling finds nobody there.
+ * What has no owner becomes free, except where a process reads: that may be a retired value, of which nothing tells any
+ * more. It is set apart (QUARANTINE) until a later settling finds no reader there.
  */
 void seg_settle_begin(seg *segment, bool broken)
 {
@@ -936,7 +936,7 @@ bool seg_settle_item(seg *segment, seg_shard *shard, seg_item *item)
 	return true;
 }
 
-/* Whether anybody may hold something of what lies in these units. */
+/* Whether a process may hold something of what lies in these units. */
 static bool is_read(seg *segment, uint64_t unit, uint64_t units)
 {
 	uint64_t last = (unit_offset(segment, unit + units) - 1) / SEG_PAGE;
@@ -966,7 +966,7 @@ static bool settle_slab(seg *segment, slab *s, bool (*owned)(seg *, const seg_it
 			SEG_POINT("settle-block");
 			s->free = seg_of(segment, item);
 		} else {
-			/* Whoever reads it does not look at this. */
+			/* A reader of it does not look at this. */
 			item->state = SEG_LOST;
 			SEG_POINT("settle-lost");
 		}
@@ -1107,7 +1107,7 @@ const char *seg_check_memory(seg *segment, uint64_t items)
 			for (unsigned n = 0; n < s->fresh; n++) {
 				busy += block(s, n)->state != 0;
 			}
-			/* After a repair a slab of which somebody reads looks full. */
+			/* After a repair a slab of which a process reads looks full. */
 			if (!atomic_load(&h->quarantine) && (busy != s->used || busy + loose != s->fresh)) {
 				return "a slab whose blocks were miscounted";
 			}
