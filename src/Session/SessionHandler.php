@@ -231,8 +231,9 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         $owner = $this->owner();
         $limit = (int) \ini_get('max_execution_time');
         $life = (($limit > 0 ? $limit : self::SPARE) + self::SPARE) * 1000;
+        $ttl = \min($life, $this->ttl());
         $this->left[$key] = true;
-        $found = Locks::retry(fn(): ?array => $this->engine->read($key, $owner, $life, \min($life, $this->ttl()), $isKnown), $this->wait);
+        $found = Locks::retry(fn(): ?array => $this->engine->read($key, $owner, $life, $ttl, $isKnown), $this->wait);
         unset($this->left[$key]);
         $this->giveBack();
 
@@ -291,10 +292,19 @@ final class SessionHandler implements \SessionHandlerInterface, \SessionUpdateTi
         return $this->hold?->key === $key && $this->hold() === null;
     }
 
-    /** Milliseconds. */
+    /**
+     * Milliseconds.
+     *
+     * @throws SessionFailure
+     */
     private function ttl(): int
     {
-        return \max(1, (int) (($this->ttl ?? (float) \ini_get('session.gc_maxlifetime')) * 1000));
+        $seconds = $this->ttl ?? (float) \ini_get('session.gc_maxlifetime');
+        if ($seconds <= 0) {
+            throw new SessionFailure('session.gc_maxlifetime is ' . \ini_get('session.gc_maxlifetime') . ', so no session lives until the next request. Set it to the seconds that a session lives after its last use, or give the handler the option "ttl".');
+        }
+
+        return \max(1, (int) ($seconds * 1000));
     }
 
     /** @throws SessionFailure */
