@@ -19,4 +19,4 @@ $group = array_values(array_filter(
     $rank->groups($rank->scenarios()[0] ?? '')[0] ?? [],
     static fn(Result $result): bool => in_array($result->cell->connection, [Cell::PROCESS, Cell::SOCKET], true) && $result->cell->request === Cell::REQUEST,
 ));
-file_put_contents($picture, Svg::bars('picture', $group === [] ? '' : $rank->title($group), $group, $rank, true) . "\n");
+file_put_contents($picture, Svg::rows('picture', $group === [] ? '' : $rank->title($group), $group, $rank, true) . "\n");

@@ -102,7 +102,7 @@ final class Html
     private function figure(string $id, Rank $rank, array $group): string
     {
         $title = $rank->title($group);
-        $picture = Svg::bars($id, $title, $group, $rank);
+        $picture = Svg::rows($id, $title, $group, $rank);
 
         return $picture === '' ? '' : Markup::around('figure', Markup::element('figcaption', $title) . $picture) . "\n";
     }

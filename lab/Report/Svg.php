@@ -4,10 +4,12 @@ declare(strict_types=1);
 
 namespace Larder\Lab\Report;
 
+use Larder\Lab\Plan\Cell;
 use Larder\Lab\Run\Result;
 
 /**
- * A picture of one group: a bar a subject on a logarithmic scale, with its 95 % interval, the best first.
+ * A picture of one group on a logarithmic scale: of each subject what its samples look like, the figure that stands in the
+ * tables, and its 95 % interval, the best first. Bars would have no beginning there.
  *
  * Lengths are percentages and letters are pixels, so that it can be read at every width. Colours come from the page
  * (STYLE), or stand in the picture where it is a file of its own.
@@ -16,14 +18,17 @@ final class Svg
 {
     public const STYLE = <<<'CSS'
         .bars{color-scheme:light dark;display:block;width:100%;font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif;--ink:#1a1d23;--soft:#555d6b;--grid:#d5d9e0;--larder:#0b57c2;--other:#8a919e;--own:#b9bfc9;--ground:#fff}
-        .bars text{fill:var(--ink)}.bars .soft{fill:var(--soft)}.bars .first{font-weight:700}.bars .value{paint-order:stroke;stroke:var(--ground);stroke-width:5px}.bars .grid{stroke:var(--grid)}.bars .larder{fill:var(--larder)}.bars .other{fill:var(--other)}.bars .own{fill:var(--own)}.bars .interval{stroke:var(--ink);stroke-width:3}.bars text.ours{fill:var(--larder)}
+        .bars text{fill:var(--ink)}.bars .soft{fill:var(--soft)}.bars .first{font-weight:700}.bars .value{paint-order:stroke;stroke:var(--ground);stroke-width:5px}.bars .grid{stroke:var(--grid)}.bars .larder{fill:var(--larder)}.bars .other{fill:var(--other)}.bars .own{fill:var(--own)}.bars .interval,.bars .middle{stroke:var(--ink);stroke-width:3}.bars text.ours{fill:var(--larder)}
         @media screen and (prefers-color-scheme:dark){.bars{--ink:#e8ebf0;--soft:#a4adbb;--grid:#39414d;--larder:#66a6ff;--other:#7d8696;--own:#4a525f;--ground:#0f1216}}
         @media (max-width:600px){.bars{font-size:10.5px}}
         CSS;
 
-    private const ROW = 27;
-    private const HEAD = 22;
-    private const FOOT = 22;
+    private const ROW = 29;
+    private const HEAD = 36;
+    private const FOOT = 38;
+
+    /** Of a row, above its samples. */
+    private const NAME = 15;
     /** More of them are hard to read: then each way to an engine stands there once, by its best form. */
     private const MOST = 30;
 
@@ -32,7 +37,7 @@ final class Svg
      * @param list<Result>   $group sorted
      * @param bool           $file  it stands alone, not in a page
      */
-    public static function bars(string $id, string $title, array $group, Rank $rank, bool $file = false): string
+    public static function rows(string $id, string $title, array $group, Rank $rank, bool $file = false): string
     {
         [$shown, $best] = self::shown($group);
         if ($shown === []) {
@@ -43,25 +48,32 @@ final class Svg
         $most = 0.0;
         foreach ($shown as $result) {
             $interval = $rank->spread($result);
-            $rows[] = [$result, $interval];
-            $least = \min($least, Rank::center($result), $interval->bounded() ? $interval->low : \INF);
-            $most = \max($most, Rank::center($result), $interval->bounded() ? $interval->high : 0.0);
+            $samples = new Distribution($result);
+            [$first, $last] = $samples->ends();
+            $rows[] = [$result, $interval, $samples];
+            $least = \min($least, $first, Rank::center($result), $interval->bounded() ? $interval->low : \INF);
+            $most = \max($most, $last, Rank::center($result), $interval->bounded() ? $interval->high : 0.0);
         }
-        $from = \log10($least) - 0.15 * \max(0.3, \log10($most / $least));
+        $from = \log10($least) - 0.02 * \max(0.3, \log10($most / $least));
         $to = \log10($most) + 0.02 * \max(0.3, \log10($most / $least));
         $at = static fn(float $value): float => \round(100 * (\log10(\max($value, 1e-12)) - $from) / ($to - $from), 2);
         $height = self::HEAD + self::ROW * \count($rows) + self::FOOT;
         $body = self::legend($shown) . self::grid($from, $to, $height, $at, $group[0]->cell->unit);
-        foreach ($rows as $i => [$result, $interval]) {
+        $paths = $marks = '';
+        foreach ($rows as $i => [$result, $interval, $samples]) {
             $y = self::HEAD + $i * self::ROW;
-            $class = self::kind($result);
+            $middle = (string) ($y + self::NAME + Distribution::HEIGHT / 2);
+            $paths .= Markup::around('path', '', ['class' => self::kind($result), 'd' => $samples->path($at, $y + self::NAME - self::HEAD)]);
+            $center = $at(Rank::center($result)) . '%';
             $body .= Markup::element('text', Names::of($result->cell), ['x' => '0', 'y' => (string) ($y + 12), 'class' => \trim((Names::isLarder($result->cell) ? 'ours' : '') . ($i === 0 ? ' first' : ''))])
-                . Markup::element('text', Units::one($result->cell->unit, Rank::center($result)), ['x' => '100%', 'y' => (string) ($y + 12), 'text-anchor' => 'end', 'class' => $i === 0 ? 'value first' : 'value'])
-                . Markup::around('rect', '', ['class' => $class, 'x' => '0', 'y' => (string) ($y + 16), 'width' => $at(Rank::center($result)) . '%', 'height' => '7', 'rx' => '1']);
+                . Markup::element('text', Units::one($result->cell->unit, Rank::center($result)), ['x' => '100%', 'y' => (string) ($y + 12), 'text-anchor' => 'end', 'class' => $i === 0 ? 'value first' : 'value']);
+            $marks .= Markup::around('line', '', ['class' => 'middle', 'x1' => $center, 'x2' => $center, 'y1' => (string) ($y + self::NAME), 'y2' => (string) ($y + self::NAME + Distribution::HEIGHT)]);
             if ($interval->bounded()) {
-                $body .= Markup::around('line', '', ['class' => 'interval', 'x1' => $at($interval->low) . '%', 'x2' => $at($interval->high) . '%', 'y1' => (string) ($y + 19.5), 'y2' => (string) ($y + 19.5)]);
+                $marks .= Markup::around('line', '', ['class' => 'interval', 'x1' => $at($interval->low) . '%', 'x2' => $at($interval->high) . '%', 'y1' => $middle, 'y2' => $middle]);
             }
         }
+        // Stretched to the page's width, which the marks and letters are not.
+        $body .= Markup::around('svg', $paths, ['y' => (string) self::HEAD, 'width' => '100%', 'height' => (string) ($height - self::HEAD - self::FOOT), 'viewBox' => '0 0 ' . Distribution::WIDTH . ' ' . ($height - self::HEAD - self::FOOT), 'preserveAspectRatio' => 'none']) . $marks;
         $description = \sprintf('%s is first with %s, %s last with %s, of %d.', Names::of($shown[0]->cell), Units::one($shown[0]->cell->unit, Rank::center($shown[0])), Names::of($shown[\count($shown) - 1]->cell), Units::one($shown[0]->cell->unit, Rank::center($shown[\count($shown) - 1])), \count($shown))
             . ($best ? ' Each way to an engine stands here by its best serializer.' : '');
 
@@ -112,6 +124,10 @@ final class Svg
             $x += 28 + 6 * \strlen($word);
         }
 
+        $legend .= Markup::around('line', '', ['class' => 'middle', 'x1' => (string) ($x + 2), 'x2' => (string) ($x + 2), 'y1' => '1', 'y2' => '12'])
+            . Markup::element('text', $shown[0]->cell->concurrency > 1 ? 'mean' : 'median', ['x' => (string) ($x + 8), 'y' => '11', 'class' => 'soft']);
+        $x += 60;
+
         return $legend . Markup::around('line', '', ['class' => 'interval', 'x1' => (string) $x, 'x2' => (string) ($x + 14), 'y1' => '7', 'y2' => '7'])
             . Markup::element('text', '95 % interval', ['x' => (string) ($x + 19), 'y' => '11', 'class' => 'soft']);
     }
@@ -131,11 +147,20 @@ final class Svg
                     continue;
                 }
                 $apart = $x;
-                $grid .= Markup::around('line', '', ['class' => 'grid', 'x1' => "$x%", 'x2' => "$x%", 'y1' => (string) self::HEAD, 'y2' => (string) ($height - self::FOOT)])
-                    . Markup::element('text', \preg_replace('/\.0+(?= |$)/', '', Units::one($unit, $value)) ?? '', ['x' => "$x%", 'y' => (string) ($height - 7), 'text-anchor' => 'middle', 'class' => 'soft']);
+                $label = \preg_replace('/\.0+(?= |$)/', '', Units::one($unit, $value)) ?? '';
+                $grid .= Markup::around('line', '', ['class' => 'grid', 'x1' => "$x%", 'x2' => "$x%", 'y1' => (string) self::HEAD, 'y2' => (string) ($height - self::FOOT)]);
+                // A phone shows one end of it.
+                foreach ([self::HEAD - 6, $height - self::FOOT + 14] as $y) {
+                    $grid .= Markup::element('text', $label, ['x' => "$x%", 'y' => (string) $y, 'text-anchor' => 'middle', 'class' => 'soft']);
+                }
             }
         }
+        $what = match ($unit) {
+            Cell::BYTES => 'Size',
+            Cell::PER_SECOND => 'Rate: more is better',
+            default => 'Time',
+        };
 
-        return $grid;
+        return $grid . Markup::element('text', "$what, on a logarithmic scale", ['x' => '0', 'y' => (string) ($height - 6), 'class' => 'soft']);
     }
 }

@@ -64,8 +64,9 @@ final class HtmlTest extends TestCase
     public function testEachPictureHasATitleADescriptionAndALegend(): void
     {
         $document = self::parse((new Html())->render(Fixture::report()));
-        $pictures = $document->getElementsByTagName('svg');
-        self::assertSame(1 + 12, $pictures->length, 'the first, and one a group');
+        // What the samples look like is a picture in the picture.
+        $pictures = \array_filter(self::elements($document, 'svg'), static fn(\DOMElement $picture): bool => $picture->parentNode?->nodeName !== 'svg');
+        self::assertCount(1 + 12, $pictures, 'the first, and one a group');
         $ids = [];
         foreach ($pictures as $picture) {
             self::assertSame('img', $picture->getAttribute('role'));
@@ -75,6 +76,7 @@ final class HtmlTest extends TestCase
             self::assertNotSame('', $picture->getElementsByTagName('title')->item(0)?->textContent);
             self::assertMatchesRegularExpression('/ is first with .+ last with /', (string) $picture->getElementsByTagName('desc')->item(0)?->textContent);
             self::assertStringContainsString('95 % interval', $picture->textContent);
+            self::assertStringContainsString('on a logarithmic scale', $picture->textContent);
         }
         self::assertSame($ids, \array_unique($ids));
     }
@@ -89,26 +91,27 @@ final class HtmlTest extends TestCase
         self::assertStringContainsString('Engines: read a 50x50 array, one process', \substr($page, $place('<main'), 200));
     }
 
-    /** Bars stand in the order of their figures, Larder's are marked, and names come before ids. */
-    public function testBarsAreSortedAndNamed(): void
+    /** Rows stand in the order of their figures, each with what its samples look like; Larder's are marked, and names come before ids. */
+    public function testRowsAreSortedAndNamed(): void
     {
         $report = Fixture::report();
         $picture = self::parse((new Html())->render($report))->getElementsByTagName('svg')->item(0);
         self::assertNotNull($picture);
-        $widths = $names = [];
-        foreach ($picture->getElementsByTagName('rect') as $bar) {
-            if (\str_ends_with($bar->getAttribute('width'), '%')) {
-                $widths[] = (float) $bar->getAttribute('width');
+        $places = $names = [];
+        foreach ($picture->getElementsByTagName('line') as $line) {
+            if ($line->getAttribute('class') === 'middle' && \str_ends_with($line->getAttribute('x1'), '%')) {
+                $places[] = (float) $line->getAttribute('x1');
             }
         }
         foreach ($picture->getElementsByTagName('text') as $text) {
             $names[$text->textContent] = $text->getAttribute('class');
         }
-        $sorted = $widths;
+        $sorted = $places;
         \sort($sorted);
 
-        self::assertSame($sorted, $widths);
-        self::assertCount(\count(\preg_grep('~^engines/.*/50x50/read/~', \array_map(static fn(Result $result): string => $result->cell->id(), $report->results)) ?: []), $widths);
+        self::assertSame($sorted, $places);
+        self::assertCount(\count(\preg_grep('~^engines/.*/50x50/read/~', \array_map(static fn(Result $result): string => $result->cell->id(), $report->results)) ?: []), $places);
+        self::assertSame(\count($places), $picture->getElementsByTagName('path')->length);
         self::assertSame('ours', $names['SQLite through Larder, igbinary'] ?? null);
         self::assertSame('', $names['Redis by phpredis, socket, igbinary, other core'] ?? null);
         self::assertArrayNotHasKey('redis:socket:igbinary', $names);
