@@ -507,6 +507,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = '3824abd03fae939aeb577721d2de9425ab9ebdbd';
-    public const WRITE_HASH = 'd7a4b01bc5ef6be3230022e473e953b69119fd4b';
+    public const OPEN_HASH = '9b670cf52fc0378ca1b7b5589623b8f1f5f6ab35';
+    public const WRITE_HASH = 'c595b34ad1825b9fb1236232fa06113a9d27dd8c';
 }
