@@ -124,6 +124,7 @@ stan: setup ## check the types with PHPStan at its highest level
 # Three rounds are the fewest that have intervals. Ten have narrow ones, and requests enough for p99.
 bench: build ## repeat every published comparison, three rounds of each (about an hour and a half on two cores; with ARGS=--rounds=10 about five hours; resumes where it stopped)
 	@bin/setup lab
+	@$(MAKE) --silent frameworks || echo 'Without Packagist: Laravel is left out.'
 	@mkdir -p build/bench
 	ext/with php bin/larder bench all --rounds=3 --json=build/bench/report.json --markdown=build/bench/report.md --html=build/bench/report.html $(ARGS)
 
