@@ -60,12 +60,14 @@ final class ApacheServer extends Server
             ServerTokens Min
             $load
             $user
+            # More threads than connections come: a process whose threads are all busy closes the connections that it keeps.
             StartServers 8
-            MinSpareThreads 256
-            MaxSpareThreads 256
-            ThreadsPerChild 32
-            MaxRequestWorkers 256
             ServerLimit 8
+            ThreadLimit 128
+            ThreadsPerChild 128
+            MaxRequestWorkers 1024
+            MinSpareThreads 1024
+            MaxSpareThreads 1024
             MaxKeepAliveRequests 0
             TypesConfig /etc/mime.types
             DocumentRoot $this->root
