@@ -27,7 +27,7 @@ final class Loader
         'nesbot/carbon/src/Carbon' => 'Carbon\\',
         'nesbot/carbon/lazy/Carbon' => 'Carbon\\',
         'psr/clock/src' => 'Psr\Clock\\',
-        'symfony/symfony/src/Symfony/Component/Clock' => 'Symfony\Component\Clock\\',
+        'symfony/clock' => 'Symfony\Component\Clock\\',
         'laravel/framework/src/Illuminate/Collections' => 'Illuminate\Support\\',
         'laravel/framework/src/Illuminate/Conditionable' => 'Illuminate\Support\\',
         'laravel/framework/src/Illuminate/Macroable' => 'Illuminate\Support\\',
