@@ -84,7 +84,6 @@ final class LaravelPile implements Pile
 
     private static function load(): void
     {
-        require_once __DIR__ . '/../../tests/Bridge/polyfill.php';
         $loader = require_once self::LOADER;
         if ($loader instanceof ClassLoader) {
             // After the project's own: only what that has not comes from there.
