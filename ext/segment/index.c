@@ -685,8 +685,11 @@ static void grow(seg *segment, uint32_t number)
 
 static void insert(seg *segment, seg_shard *shard, seg_item *item)
 {
-	/* Half full on average; and buckets that have not been split yet half as full again. */
-	if (UNLIKELY(shard->queue.count * 2 > seg_size_buckets(seg_index_size(segment, seg_shard_number(item->hash))) * SEG_WAYS)) {
+	/*
+	 * Three eighths full on average; and buckets that have not been split yet half as full again. Half full, one of some
+	 * thousand items found both of its buckets taken, and another was evicted for it while there was memory enough.
+	 */
+	if (UNLIKELY(shard->queue.count * 8 > seg_size_buckets(seg_index_size(segment, seg_shard_number(item->hash))) * SEG_WAYS * 3)) {
 		grow(segment, seg_shard_number(item->hash));
 	}
 	_Atomic uint64_t *entry = make_place(segment, shard, item->hash);

@@ -163,7 +163,7 @@ final class Stand
 
     private function fpm(Context $context, Account $account): PhpFpmServer
     {
-        $fpm = new PhpFpmServer($this->directory($context), $account, self::WORKERS, LarderExtension::ini() + self::INI + ['larder.segment' => $context->services->memory()->file('web-segment')]);
+        $fpm = new PhpFpmServer($this->directory($context), $account, self::WORKERS, LarderExtension::ini() + self::INI + ['larder.segment' => $context->services->memory()->file('web') . '/segment']);
         $fpm->start();
 
         return $fpm;
