@@ -122,7 +122,7 @@ stan: setup ## check the types with PHPStan at its highest level
 
 # The laboratory and the costs below use the extension too, where it is there.
 # Three rounds are the fewest that have intervals. Ten have narrow ones, and requests enough for p99.
-bench: build ## repeat every published comparison, three rounds of each (about an hour and a half on two cores; with ARGS=--rounds=10 about five hours; resumes where it stopped)
+bench: build ## repeat every published comparison, three rounds of each (about two hours on two cores; with ARGS=--rounds=10 about seven; resumes where it stopped)
 	@bin/setup lab
 	@$(MAKE) --silent frameworks || echo 'Without Packagist: Laravel is left out.'
 	@mkdir -p build/bench
