@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Larder\Lab\Report;
 
 use Larder\Lab\Run\Result;
-use Larder\Lab\Statistics\Quantile;
 
 /**
  * The samples of one result as an outline on a picture's scale: a violin, which is as high as samples are frequent there. Fewer
