@@ -62,7 +62,7 @@ final readonly class InstructionsTask extends TableTask
             try {
                 return Count::ofProcess([...$php, __DIR__ . '/../instructions.php', $subject->engine, $side->cell->operation, (string) $counted, (string) $calls, $place('dsn'), $place('near')]);
             } finally {
-                \is_dir($directory) && Directory::clear($directory);
+                Directory::clear($directory);
             }
         }, $counted);
     }

@@ -50,30 +50,32 @@ final class Svg
             $interval = $rank->spread($result);
             $samples = new Distribution($result);
             [$first, $last] = $samples->ends();
-            $rows[] = [$result, $interval, $samples];
-            $least = \min($least, $first, Rank::center($result), $interval->bounded() ? $interval->low : \INF);
-            $most = \max($most, $last, Rank::center($result), $interval->bounded() ? $interval->high : 0.0);
+            $center = Rank::center($result);
+            $rows[] = [$result, $interval, $samples, $center];
+            $least = \min($least, $first, $center, $interval->bounded() ? $interval->low : \INF);
+            $most = \max($most, $last, $center, $interval->bounded() ? $interval->high : 0.0);
         }
         $from = \log10($least) - 0.02 * \max(0.3, \log10($most / $least));
         $to = \log10($most) + 0.02 * \max(0.3, \log10($most / $least));
         $at = static fn(float $value): float => \round(100 * (\log10(\max($value, 1e-12)) - $from) / ($to - $from), 2);
-        $height = self::HEAD + self::ROW * \count($rows) + self::FOOT;
+        $all = self::ROW * \count($rows);
+        $height = self::HEAD + $all + self::FOOT;
         $body = self::legend($shown) . self::grid($from, $to, $height, $at, $group[0]->cell->unit);
         $paths = $marks = '';
-        foreach ($rows as $i => [$result, $interval, $samples]) {
+        foreach ($rows as $i => [$result, $interval, $samples, $center]) {
             $y = self::HEAD + $i * self::ROW;
             $middle = (string) ($y + self::NAME + Distribution::HEIGHT / 2);
             $paths .= Markup::around('path', '', ['class' => self::kind($result), 'd' => $samples->path($at, $y + self::NAME - self::HEAD)]);
-            $center = $at(Rank::center($result)) . '%';
+            $place = $at($center) . '%';
             $body .= Markup::element('text', Names::of($result->cell), ['x' => '0', 'y' => (string) ($y + 12), 'class' => \trim((Names::isLarder($result->cell) ? 'ours' : '') . ($i === 0 ? ' first' : ''))])
-                . Markup::element('text', Units::one($result->cell->unit, Rank::center($result)), ['x' => '100%', 'y' => (string) ($y + 12), 'text-anchor' => 'end', 'class' => $i === 0 ? 'value first' : 'value']);
-            $marks .= Markup::around('line', '', ['class' => 'middle', 'x1' => $center, 'x2' => $center, 'y1' => (string) ($y + self::NAME), 'y2' => (string) ($y + self::NAME + Distribution::HEIGHT)]);
+                . Markup::element('text', Units::one($result->cell->unit, $center), ['x' => '100%', 'y' => (string) ($y + 12), 'text-anchor' => 'end', 'class' => $i === 0 ? 'value first' : 'value']);
+            $marks .= Markup::around('line', '', ['class' => 'middle', 'x1' => $place, 'x2' => $place, 'y1' => (string) ($y + self::NAME), 'y2' => (string) ($y + self::NAME + Distribution::HEIGHT)]);
             if ($interval->bounded()) {
                 $marks .= Markup::around('line', '', ['class' => 'interval', 'x1' => $at($interval->low) . '%', 'x2' => $at($interval->high) . '%', 'y1' => $middle, 'y2' => $middle]);
             }
         }
         // Stretched to the page's width, which the marks and letters are not.
-        $body .= Markup::around('svg', $paths, ['y' => (string) self::HEAD, 'width' => '100%', 'height' => (string) ($height - self::HEAD - self::FOOT), 'viewBox' => '0 0 ' . Distribution::WIDTH . ' ' . ($height - self::HEAD - self::FOOT), 'preserveAspectRatio' => 'none']) . $marks;
+        $body .= Markup::around('svg', $paths, ['y' => (string) self::HEAD, 'width' => '100%', 'height' => (string) $all, 'viewBox' => '0 0 ' . Distribution::WIDTH . " $all", 'preserveAspectRatio' => 'none']) . $marks;
         $description = \sprintf('%s is first with %s, %s last with %s, of %d.', Names::of($shown[0]->cell), Units::one($shown[0]->cell->unit, Rank::center($shown[0])), Names::of($shown[\count($shown) - 1]->cell), Units::one($shown[0]->cell->unit, Rank::center($shown[\count($shown) - 1])), \count($shown))
             . ($best ? ' Each way to an engine stands here by its best serializer.' : '');
 

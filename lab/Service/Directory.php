@@ -109,11 +109,11 @@ final class Directory
         });
     }
 
-    /** Removes a file, or a directory with everything in it; warns of what it cannot remove. */
+    /** Removes a file, or a directory with everything in it, if it is there; warns of what it cannot remove. */
     public static function clear(string $path): void
     {
         if (!\is_dir($path) || \is_link($path)) {
-            \unlink($path);
+            (\is_link($path) || \file_exists($path)) && \unlink($path);
 
             return;
         }

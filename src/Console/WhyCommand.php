@@ -105,7 +105,7 @@ final class WhyCommand extends CacheCommand
             'absent' => 'It is not there: it has not been stored since it was last deleted, swept after its end, or evicted for want of room, or since the cache last began empty.',
             'deleted' => "It was deleted$at, and has not been stored since.",
             'dropped by a conflict' => "It was dropped$at: its writer had read an older state than another writer. The next reader computes it.",
-            'an intent stands' => "A transaction has announced$at that what it is computed from changes, and no process may store it until that has ended.",
+            'an intent stands' => "A request has announced$at that what it is computed from changes, and no process may store it until that has ended.",
             'expired' => 'Its time to live has ended.',
             'flushed or invalidated' => "It was stored$at, and afterwards its group was flushed or one of its tags invalidated.",
             'not readable' => 'What is stored cannot be read here: it was signed with another secret, needs a class or an extension that is missing, or is damaged.',

@@ -206,7 +206,7 @@ final class RedisScript
                 redis.call('ZADD', base .. ':r', 0, list[i])
               else
                 local member, made = take(list[i])
-                if made < attempts then wait(member) else bury(member, now, '', 'No worker acknowledged it in time, after '  .. made .. ' of ' .. attempts .. ' attempts.') end
+                if made < attempts then wait(member) else bury(member, now, '', 'No worker acknowledged it in time, after ' .. made .. ' of ' .. attempts .. ' attempts.') end
               end
             end
           end
