@@ -29,6 +29,11 @@ abstract class RedisSessionRules extends SessionRules
         $this->server()->command('DEL', self::entry() . ':lock');
     }
 
+    protected function connections(): int
+    {
+        return $this->server()->connections();
+    }
+
     protected function bytes(): string
     {
         $bytes = '';

@@ -8,6 +8,7 @@ use Larder\Session\SessionFailure;
 use Larder\Session\SessionHandler;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
+use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\TestCase;
 
 /** What sessions promise, over whatever keeps them. Each handler stands for a request of its own. */
@@ -26,6 +27,9 @@ abstract class SessionRules extends TestCase
 
     /** What its end or clear() does to the lock of self::ID. */
     abstract protected function endTheLock(): void;
+
+    /** @return int the server's, of all processes */
+    abstract protected function connections(): int;
 
     /** @return string all that a reader of the store sees, but for the format */
     abstract protected function bytes(): string;
@@ -375,6 +379,7 @@ abstract class SessionRules extends TestCase
     {
         $this->store('0');
         for ($i = 0; $i < 6; $i++) {
+            $before = $this->connections();
             $child = $this->child(<<<'PHP'
                 for ($n = (int) $request->read($id); ; ) {
                     $request->write($id, ++$n . str_repeat(' ', 20_000));
@@ -388,6 +393,7 @@ abstract class SessionRules extends TestCase
             }
             $child->kill();
             $told = \max($told, (int) \trim((string) \strrchr("\n" . \trim($child->output()), "\n")));
+            Wait::until(fn(): bool => $this->connections() <= $before, 'the server to have read all that the killed request has sent');
             $this->endTheLock();
             self::assertContains((int) $this->stored(), [$told, $told + 1]);
         }

@@ -22,6 +22,11 @@ final class SingleSessionTest extends SessionRules
         self::behind()->command('DEL', 'larder:session:' . Shards::tag($key) . ":$key:lock");
     }
 
+    protected function connections(): int
+    {
+        return self::behind()->connections();
+    }
+
     protected function bytes(): string
     {
         $bytes = '';

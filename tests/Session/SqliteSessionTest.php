@@ -24,6 +24,11 @@ final class SqliteSessionTest extends SessionRules
         Locks::open($this->dsn())->clear();
     }
 
+    protected function connections(): int
+    {
+        return 0;
+    }
+
     protected function bytes(): string
     {
         return \implode('', \array_map(static fn(string $file): string => (string) \file_get_contents($file), \glob($this->directory->file('sessions') . '/*') ?: []));

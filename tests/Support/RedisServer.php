@@ -138,6 +138,12 @@ final class RedisServer
         return \is_string($info) ? $info : throw new \RuntimeException('INFO was answered by something else.');
     }
 
+    /** @return int how many connections the server has: one that it has closed has nothing more to be read */
+    public function connections(): int
+    {
+        return \preg_match('/^connected_clients:(\d+)/m', $this->info('clients'), $found) === 1 ? (int) $found[1] : 0;
+    }
+
     public function start(): void
     {
         $command = [
