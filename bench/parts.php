@@ -141,7 +141,7 @@ function perform(string $part, int $calls, string $directory): void
     $entries = $make->getClosure($cache);
     $change = new Change('e:transient:key', $entry->body(), $truth->writer, expiry: $entry->expiry);
     $change->asks = false;
-    $end = $store->write([$change])[0]->position;
+    $store->write([$change]);
     $size = $database->counter->size;
     $there = null;
     for ($i = 0; $i < $calls; $i++) {
@@ -152,7 +152,7 @@ function perform(string $part, int $calls, string $directory): void
             'entry' => $entries($value, 3600, [], null),
             'body' => $body(),
             'append' => $truth->write([$change]),
-            'log' => $size = $log->append($change, ++$end, $size),
+            'log' => $size = $log->append($change, $size),
             default => $deletes->isThere("e:transient:key $i", $space),
         };
     }

@@ -20,6 +20,7 @@ final class Clients
         return [
             'sets' => static fn(object $client) => $client->set('k', 'vset'),
             'appends' => static fn(object $client) => $client->append('k', 'vappended'),
+            'appends what it has read' => static fn(object $client) => $client->appendFill('k', 'vread'),
             'appends another' => static fn(object $client) => $client->append('l', 'vappended'),
             'follows another' => static fn(object $client) => $client->follow('l'),
             'deletes' => static fn(object $client) => $client->delete('k'),

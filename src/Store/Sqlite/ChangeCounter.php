@@ -217,7 +217,7 @@ final class ChangeCounter
         return ($this->size + 1 & ~3) + 2;
     }
 
-    /** How many records were appended since the change log was empty, at that size. */
+    /** How many records were appended since the change log was empty, at that size. The caller holds the lock. */
     public function steps(int $empty): int
     {
         // Of 2 the first, of STEP each other one, and 1 if a process was about to commit.
@@ -225,15 +225,18 @@ final class ChangeCounter
     }
 
     /**
-     * Writes a record into the change log, and then grows; all of it under the lock, for which it never waits. Nothing of the
-     * application's runs meanwhile: the caller holds signals, and no object is freed. So LockHolders need not know of it.
+     * Writes a record into the change log, and then grows; all of it under the lock. If the caller does not hold it, it is taken for
+     * this, without waiting. Nothing of the application's runs meanwhile: the caller holds signals, and no object is freed. So
+     * LockHolders need not know of it.
+     *
+     * @param bool $isHeld by the caller; not by what its signal handler has interrupted
      *
      * @return int the new size; -1: the file had another size, was deleted, could not be written, or its lock is held
      */
-    public function append(int $at, string $record, int $size): int
+    public function append(int $at, string $record, int $size, bool $isHeld): int
     {
-        $file = $this->held ? null : $this->file;
-        if ($file === null || !\flock($file, \LOCK_EX | \LOCK_NB)) {
+        $file = $this->held === $isHeld ? $this->file : null;
+        if ($file === null || (!$isHeld && !\flock($file, \LOCK_EX | \LOCK_NB))) {
             return -1;
         }
         // On a full disk fwrite() raises a notice.
@@ -254,7 +257,7 @@ final class ChangeCounter
 
             return $this->size = $grown;
         } finally {
-            \flock($file, \LOCK_UN);
+            $isHeld || \flock($file, \LOCK_UN);
             Quiet::end();
         }
     }
@@ -308,10 +311,10 @@ final class ChangeCounter
         $this->held = false;
     }
 
-    /** What the change log holds. The caller holds the lock. */
-    public function read(int $bytes): string
+    /** Bytes of the change log. The caller holds the lock. */
+    public function read(int $at, int $bytes): string
     {
-        return $this->file === null || \fseek($this->file, 0) !== 0 ? '' : (string) \stream_get_contents($this->file, $bytes);
+        return $this->file === null || \fseek($this->file, $at) !== 0 ? '' : (string) \stream_get_contents($this->file, $bytes);
     }
 
     private function write(int $at, string $bytes): bool

@@ -40,7 +40,17 @@ final class ChangeLog
     private const HEAD = 8;
     private const SIGNED = 13;
 
-    /** Where the next record begins. */
+    /** Bytes to read at once, if no record is longer. */
+    private const CHUNK = 4096;
+
+    /** Size of the file when the log that this process knows was empty; -1: it knows none. */
+    public int $emptied = -1;
+
+    /** The last position that this process knows of it: the journal ends there. */
+    public int $position = 0;
+
+    /** How many of its records this process knows, and where the next one begins. */
+    private int $known = 0;
     private int $end = self::HEADER;
 
     public function __construct(private readonly ChangeCounter $counter) {}
@@ -52,79 +62,137 @@ final class ChangeLog
     }
 
     /**
-     * Appends a change behind those that this process has appended since the log was empty, unless something has changed since the
-     * file had this size.
+     * Appends a change behind those that this process knows, unless something has changed since the file had this size.
+     *
+     * @param bool $isHeld the lock, by the caller
      *
      * @return int the file's size; -1: not appended
      */
-    public function append(Change $change, int $position, int $size): int
+    public function append(Change $change, int $size, bool $isHeld = false): int
     {
         \assert(\strlen($change->writer) === self::SIGNED - 1);
-        $rest = "$position $change->expiry " . \strlen($change->key) . " $change->kind$change->writer$change->key$change->body";
+        $rest = ($this->position + 1) . " $change->expiry " . \strlen($change->key) . " $change->kind$change->writer$change->key$change->body";
         $length = \strlen($rest);
-        $at = $this->end;
-        $this->end += self::HEAD + $length;
+        $end = $this->end + self::HEAD + $length;
+        if ($end > ChangeCounter::AREA) {
+            return -1;
+        }
+        $size = $this->counter->append($this->end, \pack('NN', $length, \crc32($rest)) . $rest, $size, $isHeld);
+        if ($size >= 0) {
+            $this->position++;
+            $this->known++;
+            $this->end = $end;
+        }
 
-        return $this->end <= ChangeCounter::AREA ? $this->counter->append($at, \pack('NN', $length, \crc32($rest)) . $rest, $size) : -1;
+        return $size;
     }
 
     /**
-     * The changes that wait, from all processes. The caller holds the lock.
+     * The changes that wait and that this process does not know yet: all of them, if $emptied is another one then. The caller holds
+     * the lock.
      *
-     * @return ?list<array{Change, int}> each with its position; null: another program has written over the file
+     * @return ?array{int, list<array{Change, int}>} the flags, and the changes, each with its position; null: another program has
+     *         changed the file
      */
     public function read(): ?array
     {
-        $bytes = $this->counter->read(ChangeCounter::AREA);
+        $from = 0;
+        $bytes = $this->counter->read(0, self::CHUNK);
         $header = self::parse($bytes);
-        if ($header === null) {
+        if ($header === null || ($header['size'] !== $this->counter->size && ChangeCounter::isSettled($this->counter->size))) {
             return null;
         }
+        if ($header['size'] !== $this->emptied) {
+            $this->begin($header['size'], $header['position']);
+        }
         $changes = [];
-        $at = self::HEADER;
-        $position = $header['position'];
-        for ($left = $this->counter->steps($header['size']); $left > 0; $left--) {
-            /** @var array{length: int, sum: int}|false $head */
-            $head = \strlen($bytes) < $at + self::HEAD ? false : \unpack('Nlength/Nsum', $bytes, $at);
-            $rest = $head === false ? '' : \substr($bytes, $at + self::HEAD, $head['length']);
-            $parts = \explode(' ', $rest, 4);
-            if ($head === false || \crc32($rest) !== $head['sum'] || \count($parts) < 4 || (int) $parts[0] !== ++$position) {
-                return null;
+        for ($left = $this->counter->steps($this->emptied) - $this->known; $left > 0; $left--) {
+            $length = self::length($bytes, $this->end - $from);
+            if ($length < 0) {
+                $from = $this->end;
+                $most = ChangeCounter::AREA - $from;
+                for ($chunk = self::CHUNK; $length < 0; $chunk *= 8) {
+                    $bytes = $this->counter->read($from, \min($chunk, $most));
+                    $length = self::length($bytes, 0);
+                    if ($length < 0 && $chunk >= $most) {
+                        return $this->damaged();
+                    }
+                }
             }
-            [, $expiry, $length, $signed] = $parts;
-            $kind = $signed[0];
-            $body = self::SIGNED + (int) $length;
-            $changes[] = [new Change(
-                \substr($signed, self::SIGNED, (int) $length),
-                $kind === 's' ? \substr($signed, $body) : null,
-                \substr($signed, 1, self::SIGNED - 1),
-                expiry: (int) $expiry,
-                kind: $kind,
-            ), $position];
-            $at += self::HEAD + $head['length'];
+            $change = self::change(\substr($bytes, $this->end - $from, $length), $this->position + 1);
+            if ($change === null) {
+                return $this->damaged();
+            }
+            $changes[] = [$change, ++$this->position];
+            $this->known++;
+            $this->end += $length;
         }
 
-        return $changes;
+        return [$header['flags'], $changes];
+    }
+
+    /** @return int of the record there; -1: the bytes end before it does */
+    private static function length(string $bytes, int $at): int
+    {
+        if (\strlen($bytes) < $at + self::HEAD) {
+            return -1;
+        }
+        /** @var array{length: int} $head */
+        $head = \unpack('Nlength', $bytes, $at);
+        $length = self::HEAD + $head['length'];
+
+        return \strlen($bytes) < $at + $length ? -1 : $length;
+    }
+
+    /** Null: another program has changed the record, or it is not the one of this position. */
+    private static function change(string $record, int $position): ?Change
+    {
+        /** @var array{sum: int} $head */
+        $head = \unpack('Nsum', $record, 4);
+        $rest = \substr($record, self::HEAD);
+        $parts = \explode(' ', $rest, 4);
+        if (\crc32($rest) !== $head['sum'] || \count($parts) < 4 || (int) $parts[0] !== $position) {
+            return null;
+        }
+        [, $expiry, $length, $signed] = $parts;
+        $kind = $signed[0];
+
+        return new Change(
+            \substr($signed, self::SIGNED, (int) $length),
+            $kind === 's' ? \substr($signed, self::SIGNED + (int) $length) : null,
+            \substr($signed, 1, self::SIGNED - 1),
+            expiry: (int) $expiry,
+            kind: $kind,
+        );
     }
 
     /** Empties the log: what waited is in the table now, in which the journal ends at $position. The caller holds the lock. */
     public function clear(int $position, int $flags): void
     {
-        $this->end = self::HEADER;
-        $this->counter->empty(self::header($flags, $this->counter->sizeWhenEmpty(), $position));
+        $size = $this->counter->sizeWhenEmpty();
+        $this->begin($size, $position);
+        $this->counter->empty(self::header($flags, $size, $position));
     }
 
-    /**
-     * Begins to append to an empty log that another process may have emptied. The caller holds the lock.
-     *
-     * @return ?int the flags; null: another program has changed the file
-     */
-    public function begin(): ?int
+    /** Makes the next read() begin with the first record. */
+    public function forget(): void
     {
-        $this->end = self::HEADER;
-        $header = self::parse($this->counter->read(self::HEADER));
+        $this->emptied = -1;
+    }
 
-        return $header === null || $header['size'] !== $this->counter->size ? null : $header['flags'];
+    private function damaged(): null
+    {
+        $this->forget();
+
+        return null;
+    }
+
+    private function begin(int $emptied, int $position): void
+    {
+        $this->emptied = $emptied;
+        $this->position = $position;
+        $this->known = 0;
+        $this->end = self::HEADER;
     }
 
     /**

@@ -432,7 +432,7 @@ final class SqliteStore implements ReadsPosition
     {
         if (!isset($changes[1])) {
             // The caller has asked for the process id just now (System\Fork).
-            $position = $this->writing !== null && $this->database !== null && $this->database->pid === Fork::$last ? $this->writing->append($changes[0]) : 0;
+            $position = $this->writing !== null && $this->database !== null && $this->database->pid === Fork::$last ? $this->writing->append($changes[0], $this->timeout) : 0;
             if ($position > 0) {
                 $result = clone $this->made;
                 $result->position = $position;

@@ -16,14 +16,15 @@ use Larder\System\ServerPolicy;
  * Makes conditional writes over one connection. Judges each change by its key's row, which even removed and evicted keys
  * have, and then makes the change or reports the conflict.
  *
- * A commit tells this process where the journal ends. As long as no other process changes anything, single changes that follow are
- * appended to the change log, in a fifth of the time. They become rows with the next commit, or when the request ends. So a
- * request that makes one change pays for one commit, and one that makes many for two.
+ * A commit tells this process where the journal ends. Single changes that follow are appended to the change log, in a fifth of the
+ * time, and become rows with the next commit, or when the request ends. So a request that makes one change pays for one
+ * commit, and one that makes many for two. If other processes change something meanwhile, this one first reads what they have
+ * appended.
  */
 final class Writing
 {
-    private const FIND = 'SELECT (SELECT ifnull(max(pos), -1) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used'
-        . ' FROM (SELECT 1) LEFT JOIN e ON k = ?';
+    private const FIND = 'SELECT (SELECT ifnull(max(pos), -1) FROM e), pos, writer, kind, expiry, body IS NOT NULL, used,'
+        . " (SELECT value FROM m WHERE name = 'horizon') FROM (SELECT 1) LEFT JOIN e ON k = ?";
 
     private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, sum, body) VALUES';
     private const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)';
@@ -45,7 +46,7 @@ final class Writing
     private const AT_ONCE = 8;
     private const MANY = 128;
 
-    /** Changes, and their bytes, that may wait. */
+    /** Keys whose changes may wait, and their bytes. */
     private const WAITING = 256;
     private const WAITING_BYTES = ChangeCounter::AREA >> 1;
 
@@ -71,12 +72,12 @@ final class Writing
     /** Of the change log. */
     private int $flags = 0;
 
-    /** @var array<string, array{Change, int}> what this process has appended, by key: each with its position, which grows */
+    /** @var array<string, array{Change, int}> what waits, as far as this process knows, by key: each with its position, which grows */
     public array $waiting = [];
     private int $waitingBytes = 0;
 
-    /** @var array<string, array{int, int, string, string, int, int, int}> rows of guards, as read in this transaction */
-    private array $guards = [];
+    /** @var array<string, array{int, int, string, string, int, int, int, int}> rows of guards, and of the key that is judged, since the table has changed */
+    private array $rows = [];
 
     /** What this transaction knows of deleted rows; null: not read yet. */
     private ?DeletedRows $past = null;
@@ -103,8 +104,14 @@ final class Writing
         $this->longest = \min(ChangeLog::LONGEST_BODY, $asked >> 9);
     }
 
-    /** @return int the change's position; 0: it was not appended, and must be committed */
-    public function append(Change $change): int
+    /**
+     * @param float $timeout seconds
+     *
+     * @return int the change's position; 0: it was not appended, and must be committed
+     *
+     * @throws Failure if another process holds the lock for longer
+     */
+    public function append(Change $change, float $timeout): int
     {
         $body = $change->body;
         $bytes = $body === null ? 0 : \strlen($body);
@@ -113,24 +120,31 @@ final class Writing
             || \count($this->waiting) >= self::WAITING || $this->waitingBytes + $bytes > self::WAITING_BYTES) {
             return 0;
         }
+        $size = $this->size;
         // Most changes have nothing in their way: neither an intent, nor a change by another writer.
-        if (($this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others))
-            && !$this->isFree($change)) {
-            return 0;
+        if ($this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others)) {
+            if (!$this->isFree($change)) {
+                return 0;
+            }
+            if ($this->database->counter->size() !== $size) {
+                $size = -1;
+            }
         }
         // If anything goes wrong, the next commit looks at the file.
-        $size = $this->size;
         $this->size = -1;
-        $size = $this->database->changeLog->append($change, $this->end + 1, $size);
+        $log = $this->database->changeLog;
+        \assert($log->position === $this->end);
+        $size = $size < 0 ? -1 : $log->append($change, $size);
         if ($size < 0) {
-            return 0;
+            $size = $this->appendAfterOthers($change, $timeout);
+            if ($size < 0) {
+                return 0;
+            }
         }
+        unset($this->rows[$change->key]);
         $this->size = $size;
         $this->writer === $change->writer || $this->countAsOwn($change->writer);
-        // In the order of their positions.
-        unset($this->waiting[$change->key]);
-        $this->waiting[$change->key] = [$change, ++$this->end];
-        $this->waitingBytes += $bytes;
+        $this->wait($change, ++$this->end);
         if ($body === null) {
             $this->dead += DeletedRows::weight($change->key);
         }
@@ -138,15 +152,75 @@ final class Writing
         return $this->end;
     }
 
+    /**
+     * Judges a change by what others have changed too, and appends it, all of it under the lock. What was read for the first judgement
+     * is not read again, unless the table has changed.
+     *
+     * @return int the file's size; -1: not appended
+     *
+     * @throws Failure
+     */
+    private function appendAfterOthers(Change $change, float $timeout): int
+    {
+        $counter = $this->database->counter;
+        $nested = $counter->isHeld();
+        $log = $this->database->changeLog;
+        // A signal handler may throw anywhere, even while lock() returns.
+        try {
+            if (!$counter->lock($timeout) || $counter->isLeftOdd() || $counter->isCut() || $this->database->isStranded() || $this->follow() === null) {
+                return -1;
+            }
+            $this->end = $log->position;
+
+            return $this->isFree($change) ? $log->append($change, $counter->size, true) : -1;
+        } finally {
+            $nested || $counter->unlock();
+        }
+    }
+
+    /**
+     * Learns what waits, and forgets what was known of others' changes. The caller holds the lock.
+     *
+     * @return ?int the log's flags; null: another program has damaged the log
+     */
+    private function follow(): ?int
+    {
+        $this->writer = '';
+        $log = $this->database->changeLog;
+        $emptied = $log->emptied;
+        [$flags, $changes] = $log->read() ?? [null, []];
+        if ($log->emptied !== $emptied) {
+            // The table has changed too.
+            $this->isAnyHeld = null;
+            $this->rows = [];
+            $this->waiting = [];
+            $this->waitingBytes = 0;
+        }
+        foreach ($changes as [$change, $position]) {
+            $this->wait($change, $position);
+        }
+
+        return $flags;
+    }
+
+    private function wait(Change $change, int $position): void
+    {
+        // In the order of their positions.
+        unset($this->waiting[$change->key]);
+        $this->waiting[$change->key] = [$change, $position];
+        $this->waitingBytes += $change->body === null ? 0 : \strlen($change->body);
+    }
+
     /** Whether nothing is in a change's way, as long as the change counter has the size that this process knows: then what is read here is of that size too. */
     private function isFree(Change $change): bool
     {
-        $this->guards = [];
         $this->past = null;
         try {
-            $this->isAnyHeld ??= $this->database->number(self::ANY_HELD) > 0;
+            if ($this->isAnyHeld === null && $change->writer === $this->writer) {
+                $this->isAnyHeld = $this->database->number(self::ANY_HELD) > 0;
+            }
 
-            return $this->conflict($change, $this->find($change->key)) === null;
+            return $this->conflict($change, $this->find($change->key, true)) === null;
         } catch (\PDOException) {
             // Another program has damaged the database: commit() puts it aside.
             return false;
@@ -193,7 +267,7 @@ final class Writing
             if ($counter->isLeftOdd()) {
                 $database->heal();
             }
-            $this->guards = [];
+            $this->rows = [];
             $this->past = null;
             $this->flush = 0;
             if ($counter->isCut() || !$this->apply()) {
@@ -219,6 +293,8 @@ final class Writing
                 // Where they were not applied, readers must know of them (SqliteStore::current()).
                 $this->waiting = $finished ? [] : $waiting;
                 $this->waitingBytes = 0;
+                $this->rows = [];
+                $finished || $database->changeLog->forget();
                 $finished || !$begun || $database->rollBack();
                 $counter->unlock();
                 $this->size = $finished && $this->end >= 0 && ChangeCounter::isSettled($counter->size) ? $counter->size : -1;
@@ -238,21 +314,20 @@ final class Writing
     {
         $database = $this->database;
         $counter = $database->counter;
-        $waiting = $this->waiting;
-        // They are rows from here on: find() must see what this transaction, or another process, has put in their place.
-        $this->waiting = [];
-        $this->waitingBytes = 0;
         if ($counter->size !== $this->size) {
-            $this->end = -1;
-            $this->writer = '';
-            $this->isAnyHeld = null;
-            $waiting = $counter->hasWaiting() ? $database->changeLog->read() : [];
-            $flags = ChangeCounter::isSettled($counter->size) ? $database->changeLog->begin() : $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED;
-            if ($waiting === null || $flags === null) {
+            $flags = $this->follow();
+            if ($flags === null) {
                 return false;
             }
-            $this->flags = $flags;
+            $this->end = -1;
+            $this->isAnyHeld = null;
+            // What a killed writer has put into the table, the log does not tell.
+            $this->flags = $counter->isLeftOdd() ? $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED : $flags;
         }
+        // They are rows from here on: find() must see what this transaction, or another process, has put in their place.
+        $waiting = $this->waiting;
+        $this->waiting = [];
+        $this->waitingBytes = 0;
         if (!$counter->hasWaiting() && !$counter->isLeftOdd()) {
             return true;
         }
@@ -332,7 +407,7 @@ final class Writing
         }
         $row = $this->row($change, $isLogged ? $next : -$next, $isTooLarge ? null : $body, $isTooLarge ? 'x' : $change->kind);
         $this->database->execute(self::PUT . self::ROW . self::OVER, $row, self::TYPES);
-        unset($this->guards[$change->key]);
+        unset($this->rows[$change->key]);
         if ($used === self::HELD || ($body[0] ?? '') === Change::HELD) {
             $this->isAnyHeld = null;
         }
@@ -356,11 +431,11 @@ final class Writing
     /**
      * What is in a change's way, by the conditions that it carries; null: nothing.
      *
-     * @param array{int, int, string, string, int, int, int} $row of its key
+     * @param array{int, int, string, string, int, int, int, int} $row of its key
      */
     private function conflict(Change $change, array $row): ?ChangeResult
     {
-        [$end, $position, $writer, $kind, , , $used] = $row;
+        [$end, $position, $writer, $kind, , , $used, $horizon] = $row;
         $isThere = self::isThere($row);
         $known = $position > 0 ? $position : ($isThere ? -$position : 0);
         if (
@@ -369,7 +444,7 @@ final class Writing
         ) {
             return new ChangeResult(false, $known, $writer, 0, $kind, $this->record($change->key));
         }
-        if ($known === 0 && $change->logged && $this->isForgotten($change->limit, $end, $change->strict ? '' : $change->writer)) {
+        if ($known === 0 && $change->logged && $this->isForgotten($change->limit, $end, $horizon, $change->strict ? '' : $change->writer)) {
             return new ChangeResult(false, -1);
         }
         foreach ($change->guards as $guard => $limit) {
@@ -379,9 +454,9 @@ final class Writing
             }
             $guard = (string) $guard;
             // Many changes of one call share their guards, so their rows are cached.
-            [, $position, $who, $what] = $this->guards[$guard] ??= $this->find($guard);
+            [, $position, $who, $what, , , , $horizon] = $this->find($guard, true);
             $last = \abs($position);
-            if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end, $change->writer)) {
+            if ($last > $limit ? $who !== $change->writer : $last === 0 && $this->isForgotten($limit, $end, $horizon, $change->writer)) {
                 return new ChangeResult(false, $last === 0 ? -1 : $last, $who, 0, $what, $this->record($change->key), $guard);
             }
         }
@@ -389,7 +464,7 @@ final class Writing
         return null;
     }
 
-    /** @param array{int, int, string, string, int, int, int} $row */
+    /** @param array{int, int, string, string, int, int, int, int} $row */
     private static function isThere(array $row): bool
     {
         return $row[5] === 1 && ($row[4] === 0 || $row[4] >= Clock::now());
@@ -408,33 +483,42 @@ final class Writing
     }
 
     /**
-     * @return array{int, int, string, string, int, int, int} the journal's end; of the key: position or 0, writer, kind,
-     *         expiry, whether it has a body, used
+     * @param bool $again the row is asked for again, before the table changes
+     *
+     * @return array{int, int, string, string, int, int, int, int} the journal's end; of the key: position or 0, writer, kind,
+     *         expiry, whether it has a body, used; the position up to which rows may have been deleted
      */
-    private function find(string $key): array
+    private function find(string $key, bool $again = false): array
     {
         if (isset($this->waiting[$key]) && $this->end >= 0) {
             [$change, $position] = $this->waiting[$key];
 
-            return [$this->end, $position, $change->writer, $change->kind, $change->expiry, $change->body === null ? 0 : 1, 0];
+            return [$this->end, $position, $change->writer, $change->kind, $change->expiry, $change->body === null ? 0 : 1, 0, 0];
         }
-        /** @var array{int, int, string, string, int, int, int}|array{int, null, null, null, null, 0, null} $row */
-        $row = $this->database->find(self::FIND, $key);
-        if ($this->end < 0) {
-            $this->end = $row[0] < 0 ? throw SqliteConnection::damage('another program has emptied a table') : $row[0];
+        $row = $this->rows[$key] ?? null;
+        if ($row === null) {
+            /** @var array{int, int, string, string, int, int, int, ?int}|array{int, null, null, null, null, 0, null, ?int} $row */
+            $row = $this->database->find(self::FIND, $key);
+            if ($this->end < 0) {
+                $this->end = $row[0] < 0 ? throw SqliteConnection::damage('another program has emptied a table') : $row[0];
+            }
+            $row = $row[1] === null ? [0, 0, '', '', 0, 0, 0, (int) $row[7]] : [0, $row[1], $row[2], $row[3], $row[4], $row[5], $row[6], (int) $row[7]];
+            if ($again) {
+                $this->rows[$key] = $row;
+            }
         }
         $row[0] = $this->end;
 
-        return $row[1] === null ? [$this->end, 0, '', '', 0, 0, 0] : $row;
+        return $row;
     }
 
     /**
      * Whether the row of a change after $limit, by another writer, may have been deleted. A limit of 0 asks only for known
      * changes; a limit at the end or later needs no check.
      */
-    private function isForgotten(int $limit, int $end, string $writer): bool
+    private function isForgotten(int $limit, int $end, int $horizon, string $writer): bool
     {
-        return $limit > 0 && $limit < $end && $limit < $this->past()->horizon($writer);
+        return $limit > 0 && $limit < $end && $limit < $horizon && $limit < $this->past()->horizon($writer);
     }
 
     private function past(): DeletedRows

@@ -42,11 +42,8 @@ final class Database extends FileSystem
                 return $this->current->since(...$arguments);
             case 'db.read':
                 return $this->current->read(...$arguments);
-            case 'db.free':
-                $shelf = clone $this->current;
-                $arguments[1] === [] || $shelf->land($arguments[1]);
-
-                return $shelf->write([$arguments[0]])[0]->done;
+            case 'db.look':
+                return clone $this->current;
             case 'db.begin':
                 return (bool) ($this->open[$process] = clone $this->current);
             case 'db.end':

@@ -22,7 +22,11 @@ final class SqliteStepsTest extends TestCase
     private const COUNTER = 'Store\Sqlite\ChangeCounter';
 
     /** The change log is small, so that the states are. */
-    private const SMALL = [self::COUNTER => ['AREA = 1 << 20' => 'AREA = ' . Database::AREA]];
+    private const SMALL = [
+        self::COUNTER => ['AREA = 1 << 20' => 'AREA = ' . Database::AREA],
+        // A pause, or a try without one, are the same here.
+        'System\FileLock' => ['AT_ONCE = 40' => 'AT_ONCE = 0'],
+    ];
 
     /** Here no page ends while the file grows, or there would be too many states. */
     private const WITHOUT_EDGES = [self::COUNTER => ['if (($size < self::SOLID && $this->write(' => 'if ((false && $this->write(']];
@@ -70,6 +74,8 @@ final class SqliteStepsTest extends TestCase
     public static function appended(): iterable
     {
         yield 'two append' => [['appends', 'appends another'], 1];
+        yield 'one appends what it has read while another appends' => [['appends', 'appends what it has read'], 0];
+        yield 'one appends what it has read while another commits' => [['sets', 'appends what it has read'], 0];
         yield 'a near tier follows while another appends' => [['appends', 'follows twice'], 1];
         yield 'one appends while another applies' => [['appends another', 'sets'], 1];
         yield 'two apply' => [['sets', 'follows twice'], 1];
@@ -90,12 +96,24 @@ final class SqliteStepsTest extends TestCase
     public static function takenOutOfTheLog(): iterable
     {
         yield 'two append at the same place' => [
-            [self::COUNTER => ['if ($file === null || !\flock($file, \LOCK_EX | \LOCK_NB)) {' => 'if ($file === null) {']],
+            [self::COUNTER => ['if ($file === null || (!$isHeld && !\flock($file, \LOCK_EX | \LOCK_NB))) {' => 'if ($file === null) {']],
             ['appends', 'appends another'], 0,
         ];
         yield 'a process appends what it knows nothing of' => [
             [self::COUNTER => ['|| \filesize($this->path) !== $size ||' => '||']],
             ['appends', 'marks'], 0,
+        ];
+        yield 'a process appends where others have appended' => [
+            [self::STEPS => ['$this->follow(); $this->end = $this->changeLog->position;' => '']],
+            ['appends', 'appends another'], 0,
+        ];
+        yield 'what others have appended is in no change\'s way' => [
+            [self::STEPS => ['return $this->isFree($change) ? $this->changeLog->append($change, $this->counter->size, true) : -1;' => 'return $this->changeLog->append($change, $this->counter->size, true);']],
+            ['appends', 'appends what it has read'], 0,
+        ];
+        yield 'what was read of the table stays when others have changed it' => [
+            [self::STEPS => ['$this->table = null; $this->waiting = []; } $this->waiting' => '$this->waiting = []; } $this->waiting']],
+            ['sets', 'appends what it has read'], 0,
         ];
         yield 'half a record counts' => [
             [self::COUNTER => [

@@ -29,6 +29,16 @@ final class Client
         $this->write($change);
     }
 
+    /** The same, unless another writer has changed the key since it was read. */
+    public function appendFill(string $key, string $body): void
+    {
+        $this->set('first', 'vfirst');
+        $view = $this->store->read([$key]);
+        $change = new Change($key, $body, $this->writer, $view->at);
+        $change->asks = false;
+        $this->write($change, $view->records[$key]->position ?? null);
+    }
+
     public function delete(string $key): void
     {
         $this->write(new Change($key, null, $this->writer, kind: 'd'));

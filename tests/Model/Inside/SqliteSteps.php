@@ -29,6 +29,9 @@ final class SqliteSteps implements Store
     /** @var list<array{Change, int}> */
     private array $waiting = [];
 
+    /** What was read of the table since it has changed. */
+    private ?Shelf $table = null;
+
     public function __construct()
     {
         $this->counter = new ChangeCounter('bell');
@@ -77,16 +80,61 @@ final class SqliteSteps implements Store
     private function append(Change $change): bool
     {
         // It judges without the lock: what it reads counts only if the size is the same when the record is written.
-        if ($this->size < 0 || $change->asks || Machine::step('db.free', $change, $this->waiting) !== true) {
+        if ($this->size < 0 || $change->asks || !$this->isFree($change)) {
             return false;
         }
         [$size, $this->size] = [$this->size, -1];
-        $this->size = $this->changeLog->append($change, $this->end + 1, $size);
+        $this->size = $this->changeLog->append($change, $size);
+        if ($this->size < 0) {
+            $this->size = $this->appendAfterOthers($change);
+        }
         if ($this->size >= 0) {
             $this->waiting[] = [$change, ++$this->end];
         }
 
         return $this->size >= 0;
+    }
+
+    private function appendAfterOthers(Change $change): int
+    {
+        try {
+            if (!$this->counter->lock(1.0) || $this->counter->isLeftOdd()) {
+                return -1;
+            }
+            $this->follow();
+            $this->end = $this->changeLog->position;
+
+            return $this->isFree($change) ? $this->changeLog->append($change, $this->counter->size, true) : -1;
+        } finally {
+            $this->counter->unlock();
+        }
+    }
+
+    private function follow(): void
+    {
+        $emptied = $this->changeLog->emptied;
+        $read = $this->changeLog->read();
+        if ($read === null) {
+            Machine::step('violation', 'a log that nobody has damaged is given up');
+        }
+        if ($this->changeLog->emptied !== $emptied) {
+            $this->table = null;
+            $this->waiting = [];
+        }
+        $this->waiting = [...$this->waiting, ...$read[1] ?? []];
+    }
+
+    private function isFree(Change $change): bool
+    {
+        if ($this->table === null) {
+            $table = Machine::step('db.look');
+            \assert($table instanceof Shelf);
+            $this->table = $table;
+        }
+        $shelf = clone $this->table;
+        $this->waiting === [] || $shelf->land($this->waiting);
+
+        return $shelf->write([$change])[0]->done;
     }
 
     private function tryToApply(): void
@@ -106,18 +154,13 @@ final class SqliteSteps implements Store
     {
         $this->counter->lock($timeout);
         Machine::step('db.begin');
-        $waiting = $this->waiting;
+        $this->table = null;
         if ($this->counter->size !== $this->size) {
-            $waiting = $this->counter->hasWaiting() ? $this->changeLog->read() : [];
-            if ($waiting === null || (ChangeCounter::isSettled($this->counter->size) && $this->changeLog->begin() === null)) {
-                Machine::step('violation', 'a log that nobody has damaged is given up');
-
-                return [];
-            }
+            $this->follow();
         }
         if ($this->counter->hasWaiting() || $this->counter->isLeftOdd()) {
             $this->counter->ring();
-            Machine::step('db.land', $waiting);
+            Machine::step('db.land', $this->waiting);
         }
         $this->waiting = [];
         /** @var list<ChangeResult> $outcomes */

@@ -232,13 +232,88 @@ final class ChangeLogTest extends TestCase
         self::assertSame('after it', self::get($b, 'e::k'));
     }
 
-    public function testAProcessCommitsAgainAfterAnothersChange(): void
+    public function testAProcessAppendsAfterAnothersCommit(): void
     {
         [$a, $b] = [$this->warm(), $this->store()];
         self::put($b, 'e::k', 'newer', self::B);
-        self::assertTrue($a->write([self::change('e::l', 'committed')])[0]->done);
-        self::assertTrue(ChangeCounter::isSettled($this->counter()->size()));
         $this->append($a, 'e::l', 'appended');
+        self::assertSame(['newer', 'appended'], [self::get($b, 'e::k'), self::get($b, 'e::l')]);
+    }
+
+    /** Records of any length, so that one does not end where a reader has read up to. */
+    public function testProcessesAppendInTurn(): void
+    {
+        $stores = [self::A => $this->warm(), self::B => $this->warm(), 'cccccccccccc' => $this->warm()];
+        $at = self::put($this->store(), 'e::k', 'old');
+        foreach ($stores as $writer => $store) {
+            self::put($store, "warm $writer", '', $writer);
+        }
+        $at += 3;
+        $expected = [];
+        for ($i = 0; $i < 900; $i++) {
+            foreach ($stores as $writer => $store) {
+                $key = 'e::' . $i % 70;
+                $expected[$key] = \str_repeat("$i of $writer ", \mt_rand(1, $i % 40 === 0 ? 900 : 9));
+                $result = $store->write([self::change($key, $expected[$key], $writer)])[0];
+                self::assertSame([true, ++$at], [$result->done, $result->position]);
+            }
+        }
+        self::assertTrue(ChangeCounter::waits($this->counter()->size()));
+        $reader = $this->store();
+        foreach ($expected as $key => $value) {
+            self::assertSame($value, self::get($reader, $key));
+        }
+        self::assertSame($at, $reader->since('', 0, '')->end);
+    }
+
+    /**
+     * The writer does not know yet of what others have done when it begins to judge.
+     *
+     * @param \Closure(self, SqliteStore): mixed $meanwhile
+     */
+    #[DataProvider('meanwhile')]
+    public function testAnAppendIsJudgedByWhatOthersHaveDoneMeanwhile(\Closure $meanwhile): void
+    {
+        [$a, $b] = [$this->store(), $this->store()];
+        $old = self::put($a, 'e::k', 'old', self::B);
+        self::put($b, 'e::l', 'other', self::B);
+        self::put($a, 'e::m', 'own');
+        // It has read the rows, of the key and of what it depends on, and has something that waits.
+        $at = $this->append($a, 'e::k', 'own', limit: $old, guards: ['f:' => $old]);
+        $meanwhile($this, $b);
+        $result = $a->write([self::change('e::k', 'from the old one', limit: $at, guards: ['f:' => $old])])[0];
+        self::assertSame([false, self::B], [$result->done, $result->writer]);
+        $this->append($this->warm($a), 'e::n', 'free', limit: $old, guards: ['f:' => self::put($b, 'f:', 'm', self::B, 'm')]);
+    }
+
+    /** @return iterable<string, array{\Closure(self, SqliteStore): mixed}> */
+    public static function meanwhile(): iterable
+    {
+        $appends = static fn(self $test, SqliteStore $b, ?string $body): int => $test->append($test->warm($b), 'e::k', $body, self::B);
+        yield 'a set is appended' => [static fn(self $test, SqliteStore $b): int => $appends($test, $b, 'newer')];
+        yield 'a delete is appended' => [static fn(self $test, SqliteStore $b): int => $appends($test, $b, null)];
+        yield 'a set is appended, and applied' => [static function (self $test, SqliteStore $b) use ($appends): void {
+            $appends($test, $b, 'newer');
+            self::put($test->store(), 'e::applies', 'v', self::B);
+        }];
+        yield 'a set is committed' => [static fn(self $test, SqliteStore $b): int => self::put($b, 'e::k', 'newer', self::B)];
+        yield 'a flush is committed' => [static fn(self $test, SqliteStore $b): int => self::put($b, 'f:', 'm', self::B, 'm')];
+        yield 'an intent is committed' => [static fn(self $test, SqliteStore $b): int => self::put($b, 'e::k', 'i of b', self::B, 'i')];
+    }
+
+    /** Nor by what it has read before: without an own change of the key, and with another key's in between. */
+    #[TestWith([null])]
+    #[TestWith(['newer'])]
+    public function testAnAppendIsJudgedByTheLogAsItIsUnderTheLock(?string $body): void
+    {
+        [$a, $b] = [$this->store(), $this->warm()];
+        $at = self::put($a, 'e::k', 'old');
+        self::put($b, 'e::l', 'other', self::B);
+        $this->append($a, 'e::m', 'own');
+        $this->append($b, 'e::k', $body, self::B);
+        $result = $a->write([self::change('e::k', 'from the old one', limit: $at)])[0];
+        self::assertSame([false, true, self::B], [$result->done, $result->position > $at, $result->writer]);
+        self::assertSame($body, self::get($this->store(), 'e::k'));
     }
 
     public function testWhoeverCannotLockItWaits(): void
