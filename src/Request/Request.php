@@ -136,9 +136,16 @@ final class Request
     /** What the coroutine sees: a request of its own, whose view begins with its first call. It ends with the coroutine. */
     public function of(object $coroutine): self
     {
-        $this->others ??= new \WeakMap();
+        if (!isset($this->others[$coroutine])) {
+            $beside = $this->beside();
+            /** @var \WeakMap<object, self> $others */
+            $others = new \WeakMap();
+            // A destructor that the garbage collector has run meanwhile may have used the cache, and so have made both, as below.
+            $this->others ??= $others;
+            $this->others[$coroutine] ??= $beside;
+        }
 
-        return $this->others[$coroutine] ??= $this->beside();
+        return $this->others[$coroutine];
     }
 
     private function beside(): self
@@ -198,7 +205,12 @@ final class Request
         $this->forks && $this->noticeFork();
         !$begins || $this->view->isBegun || $this->view->start();
 
-        return $this->writes ??= new Writes($this->view, $this->reader(), $this->truth);
+        if ($this->writes === null) {
+            $writes = new Writes($this->view, $this->reader(), $this->truth);
+            $this->writes ??= $writes;
+        }
+
+        return $this->writes;
     }
 
     public function sets(): Sets
@@ -219,7 +231,12 @@ final class Request
     {
         $writes = $this->writes($begins);
 
-        return $this->fills ??= new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes($begins));
+        if ($this->fills === null) {
+            $fills = new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes($begins));
+            $this->fills ??= $fills;
+        }
+
+        return $this->fills;
     }
 
     public function marks(): Marks
@@ -240,7 +257,12 @@ final class Request
     {
         $writes = $this->writes();
 
-        return $this->intents ??= new Intents($this->view, $this->reader(), $this->truth, $writes, $this->marks());
+        if ($this->intents === null) {
+            $intents = new Intents($this->view, $this->reader(), $this->truth, $writes, $this->marks());
+            $this->intents ??= $intents;
+        }
+
+        return $this->intents;
     }
 
     /** A set or delete of the key has ended this request's intent on it, if it had one. */
@@ -269,7 +291,10 @@ final class Request
     public function beginTransaction(): void
     {
         $writes = $this->writes();
-        $this->transaction ??= new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
+        if ($this->transaction === null) {
+            $transaction = new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
+            $this->transaction ??= $transaction;
+        }
         $this->transaction->begin();
     }
 

@@ -138,7 +138,13 @@ final class View
 
     public function leases(): Leases
     {
-        return $this->leases ??= new Leases($this->truth, $this->history, $this->writer);
+        if ($this->leases === null) {
+            $leases = new Leases($this->truth, $this->history, $this->writer);
+            // See Request::of().
+            $this->leases ??= $leases;
+        }
+
+        return $this->leases;
     }
 
     /**
