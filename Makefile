@@ -20,9 +20,9 @@ PHP := ext/with php $(PHP_OPTIONS) -d larder.segment=/dev/shm/larder-test-$$$$-%
 DISPLAY := $(if $(CI),,--display-skipped)
 PHPUNIT := $(PHP) vendor/bin/phpunit $(DISPLAY)
 # Test classes side by side, each process with a segment and a state of its own (PHP puts in TEST_TOKEN, the process's number).
-# Three times as many as there are cores: most of the time tests wait, for a server, for another process or for an end.
+# Five times as many as there are cores: most of the time tests wait, for a server, for another process or for an end.
 # By name: what lasts longest (Coherence, Faults, Model, Reentrancy, Segment) does not come last then.
-PROCESSES := $(shell echo $$((3 * $$(nproc))))
+PROCESSES := $(shell echo $$((5 * $$(nproc))))
 PARATEST := $(PHP) vendor/bin/paratest $(DISPLAY) --order-by=default --processes=$(PROCESSES) --passthru-php="$(PHP_OPTIONS) -d 'larder.segment=/dev/shm/larder-test-$$$$-\$${TEST_TOKEN}-%u/segment' -d 'larder.state=/tmp/larder-test-$$$$-\$${TEST_TOKEN}-state-%u'"
 # With one of these, which Paratest does not know, PHPUnit runs them one after the other.
 ONLY_PHPUNIT := --exclude-filter --fail-on-empty-test-suite --list- --debug --extension
@@ -51,7 +51,7 @@ demo-failover: setup ## kill the primary of a Redis Cluster under a small shop, 
 # The processes that their tests start are spared the extensions that no test of these needs (tests/bootstrap.php).
 test test-slow: export LARDER_TEST_CHILDREN := light
 
-test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: three for each core)
+test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: five for each core)
 	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
 
 test-slow: setup ## run what takes a processor for seconds: models, kills at every step, random requests, stampedes, reentrancy, the C core and the laboratory by themselves

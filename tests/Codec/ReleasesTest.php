@@ -7,9 +7,11 @@ namespace Larder\Tests\Codec;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** Several releases of an application on one cache, with the option `fingerprint`. */
+#[Group('slow')]
 final class ReleasesTest extends TestCase
 {
     /** A pattern: what the log says of a value that is a miss for no deployment's sake. */

@@ -8,9 +8,11 @@ use Larder\Tests\Support\MemcachedServer;
 use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 
 /** The wall clock is set back, or forth and back, while processes run. */
+#[Group('slow')]
 final class ClockTest extends FaultCase
 {
     /** So that a busy machine is no reason for a false. */

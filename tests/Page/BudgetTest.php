@@ -7,8 +7,10 @@ namespace Larder\Tests\Page;
 use Larder\Cache;
 use Larder\Page\Budget;
 use Larder\Page\Pages;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
+#[Group('slow')]
 final class BudgetTest extends TestCase
 {
     private const BYTES = 1 << 20;

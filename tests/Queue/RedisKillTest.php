@@ -11,6 +11,7 @@ use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** Producers, workers and the server itself are killed (kill -9), again and again. */
+#[Group('slow')]
 final class RedisKillTest extends TestCase
 {
     protected function setUp(): void

@@ -147,6 +147,7 @@ final class SqliteDeathsTest extends TestCase
     }
 
     /** Whether it claims the message, takes back what another one has left, or lets a delayed one be ready. */
+    #[Group('slow')]
     public function testABodyThatIsTooLargeForAWorkersMemoryStopsNobody(): void
     {
         $queue = Queue::open("sqlite://$this->directory?attempts=2", 'mail');

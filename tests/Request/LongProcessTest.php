@@ -15,6 +15,7 @@ use PHPUnit\Framework\TestCase;
 
 /** What a process that lives on holds does not grow with what it has done. */
 #[RequiresPhpExtension('pdo_sqlite')]
+#[Group('slow')]
 final class LongProcessTest extends TestCase
 {
     private TemporaryDirectory $directory;

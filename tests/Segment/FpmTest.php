@@ -7,9 +7,11 @@ namespace Larder\Tests\Segment;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** Web and command line on one segment, over reloads and restarts of php-fpm. */
+#[Group('slow')]
 final class FpmTest extends TestCase
 {
     /** Reads what others wrote, which must be whole, and writes something of its own. */

@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Segment;
 
+use PHPUnit\Framework\Attributes\Group;
+
 /** Processes whose one request lasts as long as they live: what they hold, and what they keep from others. */
+#[Group('slow')]
 final class ReaderTest extends SegmentTestCase
 {
     // Seen to fail: seg_find() that copies nothing, whatever it holds (more than an eighth); seg_is_pinned() that is always false.

@@ -7,8 +7,10 @@ namespace Larder\Tests\Segment;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\Wait;
+use PHPUnit\Framework\Attributes\Group;
 
 /** More processes than slots, and processes to whom the segment's address is taken: they copy, and see the same. */
+#[Group('slow')]
 final class SlotsTest extends SegmentTestCase
 {
     /** All but the one that those without any share (SEG_SLOTS in ext/segment/layout.h). */

@@ -360,7 +360,8 @@ final class RedisLogTest extends RedisFixture
                     $index = \array_chunk($index, 2);
                     \sort($index);
                     $left[$name] = [$index, $this->server->command('XRANGE', "$name:$epoch:j", '-', '+')];
-                    foreach ($keys as $key) {
+                    // One call in sixteen prolongs the life of what it names as a guard.
+                    foreach (\array_diff($keys, ['k1']) as $key) {
                         $left[$name][] = (int) \round($this->server->command('PTTL', "$name:$epoch:r:$key") / 1e7);
                     }
                 }

@@ -9,11 +9,13 @@ use Larder\Store\Redis\RedisStore;
 use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\RedisServer;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 
 /**
  * Signal handlers that come at any step of a call, and use the cache. (Handlers that throw are in RedisFailureTest, at a
  * step where PHP 8.2 survives it: thrown at any step they end it in a segmentation fault, also in a script of ten lines.)
  */
+#[Group('slow')]
 final class RedisReentrancyTest extends RedisFixture
 {
     use Forks;

@@ -69,6 +69,7 @@ final class RedisSentinelTest extends TestCase
     }
 
     /** Sentinel makes it a replica by a command, over a living connection. */
+    #[Group('slow')]
     public function testADemotedPrimaryIsNoticedByAProcessThatHasItOpen(): void
     {
         $this->sentinels = new RedisSentinels();

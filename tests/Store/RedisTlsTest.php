@@ -18,11 +18,13 @@ use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 use Psr\Log\NullLogger;
 
 /** A server that speaks TLS, by a certificate for redis.internal, whose authority PHP does not know. */
 #[CoversClass(Endpoint::class)]
+#[Group('slow')]
 final class RedisTlsTest extends TestCase
 {
     private const NAME = 'redis.internal';

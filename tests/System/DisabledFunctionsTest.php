@@ -13,12 +13,14 @@ use Larder\Tests\Support\RedisServer;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** Hosts that many share take functions away (disable_functions), and hide files (open_basedir): a cache needs few of either. */
 #[CoversClass(Fork::class)]
 #[CoversClass(Functions::class)]
+#[Group('slow')]
 final class DisabledFunctionsTest extends TestCase
 {
     /** Of lists that hosts publish, all. What WordPress itself cannot do without is in none. */

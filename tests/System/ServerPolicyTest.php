@@ -17,6 +17,7 @@ use Larder\System\ServerPolicy;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** What a server's administrator allows at most: read as it is written, obeyed by all that takes room, and only if nobody else wrote it. */
@@ -146,6 +147,7 @@ final class ServerPolicyTest extends TestCase
 
     /** What readers have read stays longer than what nobody has, though what they asked for is far away. */
     // Seen to fail: the budget asked for, in isSpacious().
+    #[Group('slow')]
     public function testWhatIsReadCountsAsUsedWhereOnlyThePolicyIsNear(): void
     {
         \mkdir($directory = $this->directory->file('cache'), 0o700);

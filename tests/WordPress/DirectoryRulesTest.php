@@ -12,12 +12,14 @@ use PhpParser\Node\Stmt;
 use PhpParser\NodeFinder;
 use PhpParser\ParserFactory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /**
  * What WordPress's directory asks of a plugin, as far as the files alone show it. CONTRIBUTING.md says how its own tool,
  * Plugin Check, is run. Neither looks into vendor/, but for what a browser could ask for.
  */
+#[Group('slow')]
 final class DirectoryRulesTest extends TestCase
 {
     private const GETTEXT = ['__' => 2, 'esc_html__' => 2, 'esc_attr__' => 2, '_e' => 2, 'esc_html_e' => 2, 'esc_attr_e' => 2, '_n' => 4, '_x' => 3, '_nx' => 5];

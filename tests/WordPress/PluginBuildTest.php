@@ -6,8 +6,10 @@ namespace Larder\Tests\WordPress;
 
 use Larder\Lab\WordPress\Configuration;
 use Larder\Tests\Support\TemporaryDirectory;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
+#[Group('slow')]
 final class PluginBuildTest extends TestCase
 {
     public function testTheSameSourceGivesTheSameBytes(): void

@@ -14,12 +14,14 @@ use Larder\System\DirectoryList;
 use Larder\System\Failure;
 use PHPUnit\Framework\Attributes\CoversClass;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 
 /** A user who puts names, lists and numbers in root's way has them told, and hides nothing of the others'. */
 #[CoversClass(Accounts::class)]
 #[CoversClass(Allowance::class)]
 #[CoversClass(Survey::class)]
+#[Group('slow')]
 final class HostileTest extends FleetCase
 {
     private const GONE = 200_003;

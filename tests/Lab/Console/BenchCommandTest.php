@@ -20,6 +20,7 @@ use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Input\ArrayInput;
 
 /** The command as it is typed: real processes, real servers, real signals. */
+#[Group('slow')]
 final class BenchCommandTest extends TestCase
 {
     private TemporaryDirectory $directory;

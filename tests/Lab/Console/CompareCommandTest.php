@@ -15,10 +15,12 @@ use Larder\Tests\Lab\Report\Fixture;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\Console\Output\OutputInterface;
 use Symfony\Component\Console\Tester\CommandTester;
 
+#[Group('slow')]
 final class CompareCommandTest extends TestCase
 {
     private const CALM = [10.0, 10.1, 9.9, 10.2, 9.8];

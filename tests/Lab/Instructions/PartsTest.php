@@ -7,9 +7,11 @@ namespace Larder\Tests\Lab\Instructions;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** bench/parts.php reaches into classes by reflection, so that no analysis sees when one of its parts no longer fits. */
+#[Group('slow')]
 final class PartsTest extends TestCase
 {
     /** @return iterable<string, array{string}> */

@@ -16,6 +16,7 @@ use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** Queues without HTTP: what was taken is what was pushed, or the subject is out. */
+#[Group('slow')]
 final class QueueTaskTest extends TestCase
 {
     private Services $services;

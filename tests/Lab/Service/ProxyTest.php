@@ -10,9 +10,11 @@ use Larder\Lab\Service\Service;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use Larder\Tests\Support\Wait;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** Both ends of every connection are this process's. */
+#[Group('slow')]
 final class ProxyTest extends TestCase
 {
     private TemporaryDirectory $parent;

@@ -13,8 +13,10 @@ use Larder\Lab\Service\ServiceFailure;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
+#[Group('slow')]
 final class ServerTest extends TestCase
 {
     private TemporaryDirectory $parent;

@@ -12,9 +12,11 @@ use Larder\Lab\Service\Services;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\RequiresPhpExtension;
 use PHPUnit\Framework\TestCase;
 
+#[Group('slow')]
 final class ServicesTest extends TestCase
 {
     /** A lab of its own that says which processes it has started, and what they are: $services, $pids. */

@@ -11,8 +11,10 @@ use Larder\Lab\WordPress\OpenLoop;
 use Larder\Lab\WordPress\Request;
 use Larder\Lab\WordPress\Response;
 use Larder\Tests\Support\Process;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
+#[Group('slow')]
 final class OpenLoopTest extends TestCase
 {
     private const REQUESTS = 250;

@@ -12,11 +12,13 @@ use Larder\Lab\Worker\Values;
 use Larder\Lab\Worker\WrongValue;
 use Larder\Tests\Lab\Support\FaultyMemory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 use Random\Engine\Xoshiro256StarStar;
 use Random\Randomizer;
 
 /** Over an engine in memory, which says what was asked of it. */
+#[Group('slow')]
 final class BenchTest extends TestCase
 {
     private const OPERATIONS = ['read', 'shuffled', 'missing', 'write', 'increment', 'gets', 'sets'];

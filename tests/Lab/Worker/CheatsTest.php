@@ -12,8 +12,10 @@ use Larder\Tests\Lab\Support\CheatingDriver;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
+#[Group('slow')]
 final class CheatsTest extends TestCase
 {
     /** @return iterable<string, array{string, string, string, int<1, max>}> */

@@ -27,9 +27,11 @@ use Larder\Tests\Lab\Support\FaultyMemory;
 use Larder\Tests\Lab\Support\Tasks;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 use Random\Randomizer;
 
+#[Group('slow')]
 final class ProcessTaskTest extends TestCase
 {
     private TemporaryDirectory $directory;

@@ -8,6 +8,7 @@ use Larder\Page\PageCache;
 use Nyholm\Psr7\Response;
 use Nyholm\Psr7\Stream;
 use PHPUnit\Framework\Attributes\CoversNothing;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use Psr\Http\Message\ServerRequestInterface;
 
@@ -302,6 +303,7 @@ final class HostileResponsesTest extends AttackCase
     }
 
     /** Ten thousand lines, each of which every hit would send. */
+    #[Group('slow')]
     public function testAFloodOfHeaderLines(): void
     {
         $this->prints('page', \array_fill_keys(\array_map(static fn(int $n): string => "X-$n", \range(1, 10_000)), 'x'));

@@ -25,6 +25,7 @@ use PHPUnit\Framework\TestCase;
  *     make test-long ARGS="--filter ChaosTest::testTenMinutesOfChaos"
  */
 #[CoversNothing]
+#[Group('slow')]
 final class ChaosTest extends TestCase
 {
     /** Requests under way at once. */

@@ -12,6 +12,7 @@ use Larder\Page\Files\Tree;
 use Larder\Page\PageCache;
 use Nyholm\Psr7\Response;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
@@ -352,6 +353,7 @@ final class TreeTest extends FilesCase
         self::assertNotContains('http/shop.example:80@shop.example/page-29.html', $this->files());
     }
 
+    #[Group('slow')]
     public function testManyPagesOfOneTagGoAtOnce(): void
     {
         $this->application = static fn(): ResponseInterface => new Response(200, ['Cache-Tags' => 'menu'] + self::HTML, 'short');

@@ -13,6 +13,7 @@ use Larder\Store\Journal\JournalIndex;
 use Larder\Store\Store;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** How one file of the log follows another, and what is left when a process dies on the way. */
@@ -65,6 +66,7 @@ final class JournalTest extends TestCase
         return isset($outcomes) ? $outcomes[\count($outcomes) - 1]->position : 0;
     }
 
+    #[Group('slow')]
     public function testTheLogKeepsTenThousandChangesAndNotMuchMore(): void
     {
         $writer = $this->store();

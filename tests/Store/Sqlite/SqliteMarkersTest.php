@@ -7,6 +7,7 @@ namespace Larder\Tests\Store\Sqlite;
 use Larder\Cache;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\SqliteStore;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 /** Markers and removals take a bounded part of the budget; what is forgotten never makes anything valid again. */
@@ -62,6 +63,7 @@ final class SqliteMarkersTest extends TestCase
         self::assertSame($last, $store->read(['t::first'])->records['t::first']->position);
     }
 
+    #[Group('slow')]
     public function testManyGroupsFlushedLeaveRoomToo(): void
     {
         $store = $this->store();

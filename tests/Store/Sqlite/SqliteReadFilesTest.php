@@ -8,6 +8,7 @@ use Larder\Store\Change;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
+use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
@@ -33,6 +34,7 @@ final class SqliteReadFilesTest extends TestCase
     #[TestWith([false, true])]
     #[TestWith([true, false])]
     #[TestWith([true, true])]
+    #[Group('slow')]
     public function testItMissesNoChangeAndLosesNone(bool $isAppending, bool $isKilled): void
     {
         $store = $this->store();
