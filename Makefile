@@ -54,7 +54,7 @@ test test-slow: export LARDER_TEST_CHILDREN := light
 test: setup ## run the tests, on private servers of their own (PROCESSES=4 classes at a time; default: five for each core)
 	@bin/in-memory $(RUN_TESTS) --exclude-group slow --exclude-group long --exclude-group wordpress --exclude-group web --exclude-group bridge $(ARGS)
 
-test-slow: setup ## run what takes a processor for seconds: models, kills at every step, random requests, stampedes, reentrancy, the C core and the laboratory by themselves
+test-slow: setup ## run what takes a processor for seconds: models, kills at every step, random requests, stampedes, reentrancy, what stands over Predis, the C core and the laboratory by themselves
 	@bin/in-memory $(RUN_TESTS) --group slow --exclude-group long --exclude-group bridge $(ARGS)
 
 test-long: setup ## run all of these, and the long ones, which take minutes each
