@@ -51,8 +51,11 @@ final class Reader
     /**
      * Reads the valid value of a key from the truth tier, and copies it into the request tier. If there is none, returns null
      * and sets $found to false.
+     *
+     * @param bool      $once   asks for no more than the record: it may not tell whether there is a value
+     * @param ?Snapshot $missed set by that if there is none
      */
-    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found): mixed
+    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found, bool $once = false, ?Snapshot &$missed = null): mixed
     {
         $found = false;
         $history = $this->history;
@@ -81,6 +84,9 @@ final class Reader
                 $this->truth->misses++;
                 $this->view->observer?->truth($space, false);
                 $history->miss($name, $position);
+                if ($once) {
+                    $missed = new Snapshot($epoch, $position, []);
+                }
 
                 return null;
             }
@@ -97,6 +103,9 @@ final class Reader
                     return $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
                 }
             }
+        }
+        if ($once) {
+            return null;
         }
         if ($snapshot === null || $snapshot->epoch !== $history->epoch) {
             $snapshot = $this->readBeside(null, [$name], [$space]);

@@ -52,10 +52,22 @@ final class Remember
         $view = $this->view;
         $lease = Space::lease($name);
         $changes = $view->changes;
-        $entry = $this->reader->near($name, $space, $own);
-        $snapshot = $entry === null ? $this->reader->read([$name, $lease], $space) : null;
-        if ($snapshot !== null) {
-            $entry = $this->reader->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+        $snapshot = null;
+        if ($view->near === null) {
+            // Most calls find the value, and need not look at the lease.
+            $value = $this->reader->value($key, $name, $space, $copies, $found, true, $snapshot);
+            if ($found && !$copies->renews($key)) {
+                $changes === $view->changes || $copies->drop($key);
+
+                return $value;
+            }
+        }
+        $entry = $view->near === null ? null : $this->reader->near($name, $space, $own);
+        if ($entry === null && $snapshot === null) {
+            $snapshot = $this->reader->read([$name, $lease], $space);
+            if ($snapshot !== null) {
+                $entry = $this->reader->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+            }
         }
         if ($entry !== null) {
             $value = $this->keep($copies, $key, $entry, $changes, $found);

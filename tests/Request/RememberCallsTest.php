@@ -24,6 +24,21 @@ final class RememberCallsTest extends TestCase
         self::assertSame(3, $this->calls($cache) - $before);
     }
 
+    /** Its lease is looked at where the value is missing only. */
+    public function testAHitReadsNothingButItsRecord(): void
+    {
+        $store = new HookedStore();
+        $store->cache()->set('k', 'stored', 3600);
+        $cache = $store->cache();
+        $cache->get('first');
+        $asked = [];
+        $store->before = static function (string $call, array $keys) use (&$asked): void {
+            $asked[] = [$call, $keys];
+        };
+        self::assertSame('stored', $cache->remember('k', static fn(): string => 'computed'));
+        self::assertSame([['read', ['e::k']]], $asked);
+    }
+
     // Seen to fail: the request itself had both still.
     public function testWhatHasExpiredLongAgoIsNotThere(): void
     {
