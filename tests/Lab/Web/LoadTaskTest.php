@@ -85,7 +85,8 @@ final class LoadTaskTest extends WebTestCase
     /** Larder goes on without it. Seen to fail: without the look in LoadTask::check(). */
     public function testASubjectWithoutItsNearTierCountsForNothing(): void
     {
-        $this->context->services->memory()->sub('web-segment');
+        // A directory in its place.
+        \mkdir($this->context->services->memory()->sub('web')->file('segment'));
         $scenario = new Fpm($this->stand);
         $task = $scenario->tasks(new Scope(Scope::PART), [self::subject($scenario, 'larder-segment')])[0];
 
