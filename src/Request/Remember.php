@@ -52,8 +52,10 @@ final class Remember
         $view = $this->view;
         $lease = Space::lease($name);
         $changes = $view->changes;
-        $snapshot = null;
-        if ($view->near === null) {
+        $entry = $snapshot = null;
+        if ($view->near !== null) {
+            $entry = $this->reader->near($name, $space, $own);
+        } else {
             // Most calls find the value, and need not look at the lease.
             $value = $this->reader->value($key, $name, $space, $copies, $found, true, $snapshot);
             if ($found && !$copies->renews($key)) {
@@ -62,7 +64,6 @@ final class Remember
                 return $value;
             }
         }
-        $entry = $view->near === null ? null : $this->reader->near($name, $space, $own);
         if ($entry === null && $snapshot === null) {
             $snapshot = $this->reader->read([$name, $lease], $space);
             if ($snapshot !== null) {

@@ -136,16 +136,13 @@ final class Request
     /** What the coroutine sees: a request of its own, whose view begins with its first call. It ends with the coroutine. */
     public function of(object $coroutine): self
     {
-        if (!isset($this->others[$coroutine])) {
-            $beside = $this->beside();
-            /** @var \WeakMap<object, self> $others */
-            $others = new \WeakMap();
-            // A destructor that the garbage collector has run meanwhile may have used the cache, and so have made both, as below.
-            $this->others ??= $others;
-            $this->others[$coroutine] ??= $beside;
-        }
+        /** @var \WeakMap<object, self> $others */
+        $others = $this->others ?? new \WeakMap();
+        // Here and below a destructor that the garbage collector runs may use the cache, and so have made what is made here: then that one stays.
+        $this->others ??= $others;
+        $beside = $this->others[$coroutine] ?? $this->beside();
 
-        return $this->others[$coroutine];
+        return $this->others[$coroutine] ??= $beside;
     }
 
     private function beside(): self
@@ -192,7 +189,9 @@ final class Request
         // Not before: a request that finds all in near memory has nothing to do at its end.
         self::$registered || self::endWithPhp();
 
-        return $this->reader = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
+        $made = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
+
+        return $this->reader ??= $made;
     }
 
     /**
@@ -205,12 +204,9 @@ final class Request
         $this->forks && $this->noticeFork();
         !$begins || $this->view->isBegun || $this->view->start();
 
-        if ($this->writes === null) {
-            $writes = new Writes($this->view, $this->reader(), $this->truth);
-            $this->writes ??= $writes;
-        }
+        $made = $this->writes ?? new Writes($this->view, $this->reader(), $this->truth);
 
-        return $this->writes;
+        return $this->writes ??= $made;
     }
 
     public function sets(): Sets
@@ -231,12 +227,9 @@ final class Request
     {
         $writes = $this->writes($begins);
 
-        if ($this->fills === null) {
-            $fills = new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes($begins));
-            $this->fills ??= $fills;
-        }
+        $made = $this->fills ?? new Fills($writes, $this->view, $this->reader(), $this->truth, $this->deletes($begins));
 
-        return $this->fills;
+        return $this->fills ??= $made;
     }
 
     public function marks(): Marks
@@ -257,12 +250,9 @@ final class Request
     {
         $writes = $this->writes();
 
-        if ($this->intents === null) {
-            $intents = new Intents($this->view, $this->reader(), $this->truth, $writes, $this->marks());
-            $this->intents ??= $intents;
-        }
+        $made = $this->intents ?? new Intents($this->view, $this->reader(), $this->truth, $writes, $this->marks());
 
-        return $this->intents;
+        return $this->intents ??= $made;
     }
 
     /** A set or delete of the key has ended this request's intent on it, if it had one. */
@@ -291,10 +281,8 @@ final class Request
     public function beginTransaction(): void
     {
         $writes = $this->writes();
-        if ($this->transaction === null) {
-            $transaction = new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
-            $this->transaction ??= $transaction;
-        }
+        $made = $this->transaction ?? new Transaction($this->view, $writes, $this->sets(), $this->deletes(), $this->intents());
+        $this->transaction ??= $made;
         $this->transaction->begin();
     }
 

@@ -138,13 +138,10 @@ final class View
 
     public function leases(): Leases
     {
-        if ($this->leases === null) {
-            $leases = new Leases($this->truth, $this->history, $this->writer);
-            // See Request::of().
-            $this->leases ??= $leases;
-        }
+        $made = $this->leases ?? new Leases($this->truth, $this->history, $this->writer);
 
-        return $this->leases;
+        // See Request::of().
+        return $this->leases ??= $made;
     }
 
     /**

@@ -65,7 +65,7 @@ final class RedisClusterTest extends TestCase
         $this->cluster = new RedisCluster();
         $this->open()->set('k', 'v');
         $count = fn(): array => \array_map(static fn(RedisServer $node): array => [
-            self::number($node, 'stats', 'total_connections_received'), self::calls($node, 'cluster|slots') + self::calls($node, 'cluster|keyslot'),
+            $node->number('stats', 'total_connections_received'), self::calls($node, 'cluster|slots') + self::calls($node, 'cluster|keyslot'),
         ], $this->cluster->nodes);
         $before = $count();
         for ($i = 0; $i < 10; $i++) {
@@ -175,7 +175,7 @@ final class RedisClusterTest extends TestCase
             self::assertNotNull($locks->acquire("many $i"));
         }
         foreach ($this->cluster->nodes as $node) {
-            self::assertLessThan(60, self::number($node, 'clients', 'connected_clients'));
+            self::assertLessThan(60, $node->connections());
         }
         $locks->clear();
         self::assertNotNull($locks->acquire('many 1'));
@@ -219,11 +219,6 @@ final class RedisClusterTest extends TestCase
     private function open(string $options = ''): Cache
     {
         return Cache::open(['dsn' => $this->cluster->dsn($options . ($options === '' ? '' : '&') . 'timeout=2'), 'near' => 'none']);
-    }
-
-    private static function number(RedisServer $node, string $section, string $name): int
-    {
-        return \preg_match("/^$name:(\\d+)/m", (string) $node->command('INFO', $section), $found) === 1 ? (int) $found[1] : 0;
     }
 
     private static function calls(RedisServer $node, string $command): int

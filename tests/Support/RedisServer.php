@@ -141,7 +141,13 @@ final class RedisServer
     /** @return int how many connections the server has: one that it has closed has nothing more to be read */
     public function connections(): int
     {
-        return \preg_match('/^connected_clients:(\d+)/m', $this->info('clients'), $found) === 1 ? (int) $found[1] : 0;
+        return $this->number('clients', 'connected_clients');
+    }
+
+    /** @return int what INFO says; 0: it does not say it */
+    public function number(string $section, string $name): int
+    {
+        return \preg_match("/^$name:(\\d+)/m", $this->info($section), $found) === 1 ? (int) $found[1] : 0;
     }
 
     public function start(): void

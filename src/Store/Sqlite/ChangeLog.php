@@ -40,7 +40,7 @@ final class ChangeLog
     private const HEAD = 8;
     private const SIGNED = 13;
 
-    /** Bytes to read at once, if no record is longer. */
+    /** Bytes to read at once; all if a record is longer. */
     private const CHUNK = 4096;
 
     /** Size of the file when the log that this process knows was empty; -1: it knows none. */
@@ -49,8 +49,7 @@ final class ChangeLog
     /** The last position that this process knows of it: the journal ends there. */
     public int $position = 0;
 
-    /** How many of its records this process knows, and where the next one begins. */
-    private int $known = 0;
+    /** Where the next record begins. */
     private int $end = self::HEADER;
 
     public function __construct(private readonly ChangeCounter $counter) {}
@@ -80,7 +79,6 @@ final class ChangeLog
         $size = $this->counter->append($this->end, \pack('NN', $length, \crc32($rest)) . $rest, $size, $isHeld);
         if ($size >= 0) {
             $this->position++;
-            $this->known++;
             $this->end = $end;
         }
 
@@ -106,25 +104,23 @@ final class ChangeLog
             $this->begin($header['size'], $header['position']);
         }
         $changes = [];
-        for ($left = $this->counter->steps($this->emptied) - $this->known; $left > 0; $left--) {
+        $known = $this->position - $header['position'];
+        for ($left = $this->counter->steps($this->emptied) - $known; $left > 0; $left--) {
             $length = self::length($bytes, $this->end - $from);
-            if ($length < 0) {
-                $from = $this->end;
-                $most = ChangeCounter::AREA - $from;
-                for ($chunk = self::CHUNK; $length < 0; $chunk *= 8) {
-                    $bytes = $this->counter->read($from, \min($chunk, $most));
+            foreach ($length < 0 ? [self::CHUNK, ChangeCounter::AREA] : [] as $most) {
+                if ($length < 0) {
+                    $from = $this->end;
+                    $bytes = $this->counter->read($from, \min($most, ChangeCounter::AREA - $from));
                     $length = self::length($bytes, 0);
-                    if ($length < 0 && $chunk >= $most) {
-                        return $this->damaged();
-                    }
                 }
             }
-            $change = self::change(\substr($bytes, $this->end - $from, $length), $this->position + 1);
+            $change = $length < 0 ? null : self::change(\substr($bytes, $this->end - $from, $length), $this->position + 1);
             if ($change === null) {
-                return $this->damaged();
+                $this->forget();
+
+                return null;
             }
             $changes[] = [$change, ++$this->position];
-            $this->known++;
             $this->end += $length;
         }
 
@@ -180,18 +176,10 @@ final class ChangeLog
         $this->emptied = -1;
     }
 
-    private function damaged(): null
-    {
-        $this->forget();
-
-        return null;
-    }
-
     private function begin(int $emptied, int $position): void
     {
         $this->emptied = $emptied;
         $this->position = $position;
-        $this->known = 0;
         $this->end = self::HEADER;
     }
 

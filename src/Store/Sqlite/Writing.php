@@ -120,26 +120,23 @@ final class Writing
             || \count($this->waiting) >= self::WAITING || $this->waitingBytes + $bytes > self::WAITING_BYTES) {
             return 0;
         }
-        $size = $this->size;
         // Most changes have nothing in their way: neither an intent, nor a change by another writer.
-        if ($this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others)) {
-            if (!$this->isFree($change)) {
-                return 0;
-            }
-            if ($this->database->counter->size() !== $size) {
-                $size = -1;
-            }
+        $isJudged = $this->isAnyHeld !== false || $change->writer !== $this->writer || $change->limit < $this->others || ($change->guards !== [] && \min($change->guards) < $this->others);
+        if ($isJudged && !$this->isFree($change)) {
+            return 0;
         }
         // If anything goes wrong, the next commit looks at the file.
+        $size = $this->size;
         $this->size = -1;
         $log = $this->database->changeLog;
         \assert($log->position === $this->end);
-        $size = $size < 0 ? -1 : $log->append($change, $size);
+        // Where others change something all the time, to try without them would be in vain.
+        $size = $isJudged && $this->database->counter->size() !== $size ? -1 : $log->append($change, $size);
         if ($size < 0) {
             $size = $this->appendAfterOthers($change, $timeout);
-            if ($size < 0) {
-                return 0;
-            }
+        }
+        if ($size < 0) {
+            return 0;
         }
         unset($this->rows[$change->key]);
         $this->size = $size;

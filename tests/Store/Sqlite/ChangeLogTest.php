@@ -301,7 +301,7 @@ final class ChangeLogTest extends TestCase
         yield 'an intent is committed' => [static fn(self $test, SqliteStore $b): int => self::put($b, 'e::k', 'i of b', self::B, 'i')];
     }
 
-    /** Nor by what it has read before: without an own change of the key, and with another key's in between. */
+    /** This request has read the key's row, and has not changed it. */
     #[TestWith([null])]
     #[TestWith(['newer'])]
     public function testAnAppendIsJudgedByTheLogAsItIsUnderTheLock(?string $body): void
