@@ -147,10 +147,11 @@ final class Cache implements HitPath
             return $this->told($told);
         }
 
+        $calls = $this->view->calls;
         $verdict = $sets->set($name, $this->space, $entry);
         $pinned && $this->view->history->unpin($name);
 
-        return $this->done($key, $name, $value, $entry, $verdict);
+        return $this->done($key, $name, $value, $entry, $verdict, $calls);
     }
 
     /**
@@ -545,13 +546,14 @@ final class Cache implements HitPath
 
             return $done;
         }
+        $calls = $this->view->calls;
         $of = $sets->setMany($entries, $this->space);
         foreach ($pinned as $name) {
             $history->unpin($name);
         }
         foreach ($values as $key => $value) {
             $name = $this->space->entries . $key;
-            $done = $this->done((string) $key, $name, $value, $entries[$name], $of[$name]) && $done;
+            $done = $this->done((string) $key, $name, $value, $entries[$name], $of[$name], $calls) && $done;
             $verdicts[] = $this->verdict;
         }
         $this->verdict = Verdict::worst(...$verdicts);
@@ -1214,13 +1216,13 @@ final class Cache implements HitPath
         return $entry;
     }
 
-    private function done(string $key, string $name, mixed $value, Entry $entry, Verdict $verdict): bool
+    private function done(string $key, string $name, mixed $value, Entry $entry, Verdict $verdict, int $calls): bool
     {
         // Once more: a destructor that has read the key meanwhile began a view, by which a fill outside must not be judged.
         $history = $this->view->history;
         $history->isShared && $history->change($name);
         if ($verdict === Verdict::Store || $verdict === Verdict::Same) {
-            $this->copies->keepValue($key, $value, $entry);
+            $this->keep($key, $value, $entry, $calls);
         } else {
             $this->copies->drop($key);
         }
@@ -1231,6 +1233,19 @@ final class Cache implements HitPath
         }
 
         return $isDone;
+    }
+
+    /**
+     * Keeps a copy of what was just stored, unless a destructor has used the cache meanwhile: the store may have another value.
+     *
+     * @param int $calls of the view, before it was stored
+     */
+    private function keep(string $key, mixed $value, Entry $entry, int $calls): void
+    {
+        $this->copies->keepValue($key, $value, $entry);
+        if ($calls !== $this->view->calls) {
+            $this->copies->drop($key);
+        }
     }
 
     /**
@@ -1260,9 +1275,9 @@ final class Cache implements HitPath
             return $here->atomic($key, $value, $decide);
         }
         $held = Signals::hold();
-        $entry = $this->swap($key, $decide);
+        $entry = $this->swap($key, $decide, $calls);
         if ($entry !== null) {
-            $this->copies->keepValue($key, $value, $entry);
+            $this->keep($key, $value, $entry, $calls);
         }
 
         return $entry !== null;
@@ -1287,10 +1302,15 @@ final class Cache implements HitPath
         return $count ?? false;
     }
 
-    /** @param \Closure(?Entry): (Entry|Verdict) $decide */
-    private function swap(string $key, \Closure $decide): ?Entry
+    /**
+     * @param \Closure(?Entry): (Entry|Verdict) $decide
+     *
+     * @param-out int $calls see keep()
+     */
+    private function swap(string $key, \Closure $decide, ?int &$calls): ?Entry
     {
         $swaps = $this->request->swaps();
+        $calls = $this->view->calls;
         $name = $this->space->key($key);
         // What a transaction has set stays with it, if nothing comes of this.
         $this->request->transaction?->holds($name) || $this->copies->drop($key);
@@ -1336,11 +1356,11 @@ final class Cache implements HitPath
 
             return $there === null ? Entry::make($payload, $truth->now(), $ttl, $soft, []) : $there->with($payload);
         };
-        $entry = $this->swap($key, $decide);
+        $entry = $this->swap($key, $decide, $calls);
         if ($entry === null || $value === null) {
             return null;
         }
-        $this->copies->keepValue($key, $value, $entry);
+        $this->keep($key, $value, $entry, $calls);
 
         return $value;
     }

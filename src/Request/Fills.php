@@ -109,6 +109,7 @@ final class Fills
         $verdict = Verdict::Store;
         $changes = $keys = [];
         $history = $this->view->history;
+        $now = $history->moment;
         foreach ($fills as $key => [$space, $entry, $reference, $moment]) {
             // Note the epoch before the positions: asking for a marker, or a destructor that uses the cache, may reveal
             // another one.
@@ -132,9 +133,8 @@ final class Fills
         }
         $all = [...$changes, ...$also];
         $kept = \array_merge([], ...\array_map(Leases::kept(...), $also));
-        $now = $history->moment;
         $outcomes = $all === [] ? [] : $this->truth->write($all, $kept) ?? [];
-        // A destructor may have changed some of them in the middle of the write, before or after it, which is not known.
+        // A destructor may have changed some of them since they were looked at, before or after the write, which is not known.
         $isSame = $now === $history->moment;
         $stored = [];
         foreach ($keys as $i => $key) {

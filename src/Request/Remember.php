@@ -232,9 +232,10 @@ final class Remember
 
             return $value;
         }
+        $calls = $view->calls;
         $verdict = $this->fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment);
         $tell($verdict);
-        if ($verdict === Verdict::Store || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
+        if (($verdict === Verdict::Store && $calls === $view->calls) || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }
 

@@ -202,6 +202,7 @@ final class Request
     private function writes(bool $begins = true): Writes
     {
         $this->forks && $this->noticeFork();
+        $this->view->calls++;
         !$begins || $this->view->isBegun || $this->view->start();
 
         $made = $this->writes ?? new Writes($this->view, $this->reader(), $this->truth);
@@ -243,7 +244,7 @@ final class Request
     {
         $writes = $this->writes();
 
-        return $this->swaps ??= new Swaps($writes, $this->view, $this->reader(), $this->truth, $this->fills());
+        return $this->swaps ??= new Swaps($writes, $this->view, $this->reader(), $this->truth, $this->fills(), $this->deletes());
     }
 
     public function intents(): Intents
@@ -300,12 +301,11 @@ final class Request
         if ($transaction === null) {
             return Verdict::Store;
         }
-        $verdict = $committed ? $transaction->commit() : $transaction->rollBack();
-        if ($verdict !== null) {
-            $this->transaction = null;
-        }
+        $calls = $this->view->calls;
+        // What a destructor changes in the middle of the commit is not in the transaction.
+        $transaction->isInner() || $this->transaction = null;
 
-        return $verdict ?? Verdict::Store;
+        return ($committed ? $transaction->commit($calls) : $transaction->rollBack($calls)) ?? Verdict::Store;
     }
 
     /** Asks the journal what others changed, and drops the copies of it. */

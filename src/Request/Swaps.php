@@ -19,6 +19,7 @@ final class Swaps
         private readonly Reader $reader,
         private readonly Truth $truth,
         private readonly Fills $fills,
+        private readonly Deletes $deletes,
     ) {}
 
     /**
@@ -61,6 +62,7 @@ final class Swaps
             if (!$this->view->precede($space, $next)) {
                 return Verdict::Failed;
             }
+            $now = $this->view->history->moment;
             if ($this->view->history->hasChanged($key, $space, $next, $moment)) {
                 // By a call within $decide, or by another fiber meanwhile: the store compares with others' flushes only.
                 continue;
@@ -84,6 +86,10 @@ final class Swaps
             if ($outcomes[0]->done) {
                 $this->writes->stored($key, $space, $next, $outcomes[0], $snapshot->epoch);
                 $this->view->observer?->wrote($key, $space, Verdict::Store);
+                if ($this->view->history->moment !== $now + 1 && $this->view->history->hasChanged('', $space, $next, $now)) {
+                    // A destructor has moved a marker of the value's since then, which the store does not compare with.
+                    $this->deletes->one($key, $space);
+                }
                 // Once more, as a delete does.
                 $this->view->history->change($key);
                 if ($shows) {

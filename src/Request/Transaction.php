@@ -168,8 +168,18 @@ final class Transaction
         return $this->standing->put($key, $space, true);
     }
 
-    /** @return ?Verdict null: an outer transaction goes on; else Store: the store recorded everything, or the worst of Refused and Failed */
-    public function commit(): ?Verdict
+    /** Whether it is inside an outer one, which goes on after it. */
+    public function isInner(): bool
+    {
+        return $this->depth > 1;
+    }
+
+    /**
+     * @param int $calls of the view, when the caller began to end it
+     *
+     * @return ?Verdict null: an outer transaction goes on; else Store: the store recorded everything, or the worst of Refused and Failed
+     */
+    public function commit(int $calls): ?Verdict
     {
         if (--$this->depth > 0) {
             foreach ($this->changes as $key => [$space, $entry, $depth]) {
@@ -186,12 +196,13 @@ final class Transaction
         $this->view->schedule();
         $verdict = Verdict::Store;
         // First the flushes and tags: what was set after them stays.
-        foreach (\array_diff_key($this->intents, $this->changes) as $key => $_) {
+        foreach (\array_diff_key($this->intents, $this->changes) as $key => $space) {
             $this->standing->endOne((string) $key) || $verdict = Verdict::Failed;
+            $calls === $this->view->calls || $this->putAgain((string) $key, $space) || $verdict = Verdict::Failed;
         }
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
-            if ($entry === null) {
+            if ($entry === null || $calls !== $this->view->calls) {
                 $this->deletes->one($key, $space) || $verdict = Verdict::Failed;
             } else {
                 $set = $this->sets->set($key, $space, $entry);
@@ -204,17 +215,18 @@ final class Transaction
                 }
             }
             $this->standing->ended($key);
+            $calls === $this->view->calls || $this->putAgain($key, $space) || $verdict = Verdict::Failed;
         }
 
         return $verdict;
     }
 
     /** @return ?Verdict see commit() */
-    public function rollBack(): ?Verdict
+    public function rollBack(int $calls): ?Verdict
     {
         $this->rollBackTo($this->depth);
 
-        return $this->commit();
+        return $this->commit($calls);
     }
 
     /**
@@ -246,6 +258,15 @@ final class Transaction
         $this->view->history->thaw();
         $this->view->transactions->count--;
         $this->view->schedule();
+    }
+
+    /**
+     * A destructor has used the cache in the middle of the commit. What it changed is newer than what was set in the transaction,
+     * and what it announced still stands; so from there on no value is stored, and each key has an intent until the request ends.
+     */
+    private function putAgain(string $key, Space $space): bool
+    {
+        return $this->standing->put($key, $space);
     }
 
     private function drop(string $key, Space $space): void

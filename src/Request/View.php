@@ -64,6 +64,9 @@ final class View
     /** Grows when this request learns of others' changes. */
     public int $news = 0;
 
+    /** Grows with each call of the application's that may write: one in the middle of another is a destructor's. */
+    public int $calls = 0;
+
     /** True once the view has begun: others' changes count from there on. */
     public bool $isBegun = false;
 

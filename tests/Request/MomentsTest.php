@@ -389,6 +389,71 @@ final class MomentsTest extends TestCase
         }, static fn(Cache $cache, string $key): bool => $cache->set($key, 'v') && $cache->get($key) === 'v'];
     }
 
+    /**
+     * Seen to fail: the commit and the fill stored what they had, which was older.
+     *
+     * @param \Closure(Cache, int): mixed $begins what is about to store a value of the database's
+     * @param \Closure(Cache, \Closure(): int): mixed $ends stores it
+     */
+    #[DataProvider('storesWhatItHas')]
+    public function testADestructorsChangeInTheMiddleIsNotOvertakenByAnOlderValue(\Closure $begins, \Closure $ends): void
+    {
+        $changes = [
+            'set' => static fn(Cache $cache): bool => $cache->set('k', 2),
+            'delete' => static fn(Cache $cache): bool => $cache->delete('k'),
+            'flush' => static fn(Cache $cache): bool => $cache->flush(),
+            'tag' => static fn(Cache $cache): bool => $cache->invalidateTags('t'),
+            'transaction' => static fn(Cache $cache): bool => $cache->transaction(static fn(): bool => $cache->set('k', 2)),
+        ];
+        $old = [];
+        $met = 0;
+        foreach ($changes as $name => $change) {
+            for ($left = 1; $left < 60; $left++) {
+                $store = new HookedStore();
+                $cache = $store->cache();
+                $row = 1;
+                $begins($cache, $row);
+                $isOuter = false;
+                Garbage::fill($left, static function () use ($change, $cache, &$row, &$isOuter, &$met): void {
+                    if ($isOuter) {
+                        $met++;
+                        $row = 2;
+                        $change($cache);
+                    }
+                });
+                $isOuter = true;
+                $ends($cache, static function () use (&$row): int {
+                    return $row;
+                });
+                $isOuter = false;
+                \gc_collect_cycles();
+                $own = $cache->get('k') ?? $row;
+                $next = $store->cache()->get('k') ?? $row;
+                $cache->refresh();
+                $later = $store->cache()->get('k') ?? $row;
+                [$own, $next, $later] === [$row, $row, $row] || $old[] = "$name $left $own $next $later";
+            }
+        }
+        self::assertSame([], $old);
+        self::assertGreaterThan(20, $met);
+    }
+
+    /** @return iterable<string, array{\Closure(Cache, int): mixed, \Closure(Cache, \Closure(): int): mixed}> */
+    public static function storesWhatItHas(): iterable
+    {
+        $set = static fn(Cache $cache, int $row): bool => $cache->begin() ?? $cache->set('k', $row, 0, ['t']);
+        $tag = static fn(Cache $cache, int $row): bool => $cache->begin() ?? $cache->invalidateTags('t') && $cache->set('k', $row, 0, ['t']);
+        $fill = static fn(Cache $cache, int $row): bool => $cache->get('k') ?? $cache->fill('k', $row, 0, ['t']);
+        yield 'commit' => [$set, static fn(Cache $cache): bool => $cache->commitTransaction()];
+        yield 'commit after an invalidation' => [$tag, static fn(Cache $cache): bool => $cache->commitTransaction()];
+        yield 'fills' => [$fill, static fn(Cache $cache) => $cache->writeFills()];
+        yield 'refresh' => [$fill, static fn(Cache $cache) => $cache->refresh()];
+        $update = static fn(Cache $cache, \Closure $row): mixed => $cache->update('k', static fn(): int => $row(), 0, ['t']);
+        yield 'update' => [static fn() => null, $update];
+        yield 'update of a value' => [static fn(Cache $cache): bool => $cache->set('k', 1, 0, ['t']), $update];
+        yield 'remember' => [static fn() => null, static fn(Cache $cache, \Closure $row): mixed => $cache->remember('k', $row, 0, ['t'])];
+    }
+
     public function testNorInATransaction(): void
     {
         foreach (['before', 'after'] as $when) {
