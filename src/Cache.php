@@ -133,8 +133,7 @@ final class Cache implements HitPath
         $held = Signals::hold();
         $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
-        // Only what is serialized can run code of the application's.
-        $pinned = !\is_scalar($value) && $this->view->history->pin($name);
+        $pinned = $this->view->history->pin($name);
         $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return $this->delete($key);

@@ -383,8 +383,8 @@ final class History
     }
 
     /**
-     * A value for the key is about to be encoded and written. A destructor, or the value's own __serialize(), may read a newer
-     * one meanwhile, which is not what the value was computed from.
+     * A value for the key is about to be encoded and written. A destructor, which the garbage collector may run anywhere, or the
+     * value's own __serialize() may read a newer one meanwhile, which is not what the value was computed from.
      *
      * @return bool whether unpin() is to be called after the write
      */

@@ -78,6 +78,7 @@ final class Clock
 
     private static function compare(int $now): void
     {
+        $held = Signals::hold();
         Quiet::begin();
         try {
             // Without Linux, or where open_basedir hides the file, hrtime() must do.

@@ -222,6 +222,8 @@ final class Mutants
                 ['Request\Fills' => [
                     'epoch: $epoch, ); $keys[] = $key;' => 'epoch: $this->view->history->epoch, ); $keys[] = $key;',
                     '$this->view->precede($space, $entry); if (!$this->unchanged(' => 'if (!$this->unchanged(',
+                    // What is changed in the middle is looked for again after the write, and a new epoch changes all.
+                    'if (!$isSame && $history->hasChanged(' => 'if (false && $history->hasChanged(',
                     '$entry->expiry, $this->view->guards($space, $entry, $reference),' => '$entry->expiry, $this->view->precede($space, $entry) ? $this->view->guards($space, $entry, $reference) : [],',
                 ]],
                 $tagged, [0, 1], 'none', false, true,
