@@ -177,7 +177,7 @@ final class Fuzz
                 $looked = \hrtime(true);
                 foreach ($this->servers as $server) {
                     foreach ($server->stuck() as $pid) {
-                        $this->incidents->count(Outcome::OTHER_HANGS);
+                        $this->incidents->count(ShiftedClock::hangs($pid) ? 'hangs in libfaketime' : Outcome::OTHER_HANGS);
                         $tell === null || $tell("$pid hangs: " . \trim((string) \file_get_contents("/proc/$pid/wchan")) . ' ' . \trim((string) \file_get_contents("/proc/$pid/syscall")));
                         $server->restart();
                         break;

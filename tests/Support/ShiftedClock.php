@@ -50,6 +50,20 @@ final class ShiftedClock
         }
     }
 
+    /** Whether the process waits for the library's semaphore, for ever where a process was killed that had it. */
+    public static function hangs(int $pid): bool
+    {
+        $call = \explode(' ', (string) @\file_get_contents("/proc/$pid/syscall"));
+        \preg_match_all('~^([0-9a-f]+)-([0-9a-f]+) .*/sem\.faketime_~m', (string) @\file_get_contents("/proc/$pid/maps"), $maps, \PREG_SET_ORDER);
+        foreach ($maps as [, $from, $to]) {
+            if (\hexdec($call[1] ?? '0') >= \hexdec($from) && \hexdec($call[1] ?? '0') < \hexdec($to)) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
     private static function library(): string
     {
         return (\glob(self::LIBRARY) ?: [''])[0];
