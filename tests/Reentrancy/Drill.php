@@ -457,7 +457,7 @@ final class Drill
         $this->model->end($done);
         // A fill is refused if a call in the middle has changed its key.
         if (!$done && !$this->yields && !(\str_starts_with($this->call, 'fill') && $this->model->isTouched((string) \array_key_first($texts)))) {
-            $this->failures[] = "$this->call says false";
+            $this->failures[] = "$this->call says false: " . $this->cache->lastOutcome()->name;
         }
     }
 
