@@ -108,19 +108,21 @@ final class InvalidConfiguration extends \InvalidArgumentException
     {
         // Queues, locks and the like have few of a cache's options.
         $isCache = \in_array('prefix', $known, true);
-        $meant = !$isCache ? self::didYouMean($name, $known) : match (\strtolower($name)) {
-            'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
-            'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
+        $meant = match (\strtolower($name)) {
             'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' A Redis Cluster and servers that Sentinel watches have schemes of their own: redis+cluster://host1,host2 and redis+sentinel://host1,host2/mymaster.',
-            'database', 'dbindex' => ' Did you mean "db"? Put it into the query of a redis:// or predis:// DSN.',
             'db' => ' Put it into the query of a redis:// or predis:// DSN.',
-            'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set(), remember() and group().',
+            'database', 'dbindex' => ' Did you mean "db"? Put it into the query of a redis:// or predis:// DSN.',
             'password', 'auth', 'user', 'username' => ' Put user and password into the DSN: redis://user:password@host.',
             'sentinel_user', 'sentinel_password' => ' Put it into the query of the DSN: redis+sentinel://host/mymaster?sentinel_password=...',
             'cafile', 'peer_name' => ' Put it into the query of the DSN: rediss://host?cafile=/etc/ssl/redis-ca.pem',
-            'allowed_classes', 'serializable_classes' => ' Did you mean "classes"?',
             'host', 'port', 'path' => ' Put it into the DSN: redis://host:port, sqlite:///path.',
-            default => self::didYouMean($name, $known),
+            default => !$isCache ? self::didYouMean($name, $known) : match (\strtolower($name)) {
+                'namespace', 'key_prefix', 'keyprefix' => ' Did you mean "prefix"?',
+                'size', 'max_size', 'maxmemory', 'disk_budget', 'memory' => ' Did you mean "budget"?',
+                'ttl', 'lifetime', 'default_lifetime' => ' The time to live is an argument of set(), remember() and group().',
+                'allowed_classes', 'serializable_classes' => ' Did you mean "classes"?',
+                default => self::didYouMean($name, $known),
+            },
         };
 
         return new self('Unknown option "' . self::printable($name) . '".' . $meant . ' Known options: ' . \implode(', ', $known) . '.');

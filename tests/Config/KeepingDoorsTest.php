@@ -142,6 +142,8 @@ final class KeepingDoorsTest extends TestCase
             [['dsn' => $dsn, 'timeout' => 'long'], '/"timeout" is "long"/'],
             [['dsn' => $dsn, 'prefix' => 'x'], '/^Unknown option "prefix"\. Known options: /'],
             [['dsn' => $dsn, 'namespace' => 'x'], '/^Unknown option "namespace"\. Known options: /'],
+            [['dsn' => $dsn, 'cafile' => '/x'], '/^Unknown option "cafile"\. Put it into the query of the DSN: rediss:/'],
+            [['dsn' => $dsn, 'password' => 'x'], '/^Unknown option "password"\. Put user and password into the DSN/'],
         ];
         if ($name !== 'sessions') {
             $said[] = [['dsn' => $dsn, 'ttl' => 5], '/^Unknown option "ttl"\. Known options: /'];
