@@ -130,10 +130,11 @@ final class Cache implements HitPath
         if (($here = $this->here()) !== null) {
             return $here->set($key, $value, $ttl, $tags, $soft);
         }
+        $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
+        // First: what comes in the middle of this call may read the key, and the value would count as computed after that.
+        $pinned = $this->view->history->pin($name);
         $held = Signals::hold();
         $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
-        $name = $key === '' || isset($key[Space::LONGEST]) ? $this->space->key($key) : $this->space->entries . $key;
-        $pinned = $this->view->history->pin($name);
         $entry = $this->entry($value, $ttl, $tags, $soft);
         if ($ttl < 0) {
             return $this->delete($key);
@@ -221,10 +222,11 @@ final class Cache implements HitPath
         if ($ttl < 0) {
             return true;
         }
+        $calls = $this->view->calls;
         $filled = $fills->fill($name, $this->space, $entry, $beginning);
         if ($filled || ($this->request->truth->down() && !$history->hasChanged($name, $this->space, $entry, $beginning[2]))) {
             // While the truth tier is down, the request can still use what it computed.
-            $this->copies->keepValue($key, $value, $entry);
+            $this->keep($key, $value, $entry, $calls);
         } else {
             $this->copies->drop($key);
         }
@@ -633,8 +635,9 @@ final class Cache implements HitPath
 
     /**
      * Announces that this request is about to change what these keys are computed from. Until this request sets or
-     * deletes them, or ends, nothing is stored under them and readers miss, so that they ask the database. If the truth tier
-     * cannot take an intent (lastOutcome() is Down), the key is invalidated once it is back, and again when the intent ends.
+     * deletes them, or ends, nothing is stored under them and readers miss, so that they ask the database. Inside a
+     * transaction that also drops what was set there before. If the truth tier cannot take an intent (lastOutcome() is Down),
+     * the key is invalidated once it is back, and again when the intent ends.
      */
     public function intend(string ...$keys): void
     {
@@ -650,7 +653,7 @@ final class Cache implements HitPath
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $name = $this->space->key($key);
-            $told = ($transaction !== null ? $transaction->intend($name, $this->space) : $intents->put($name, $this->space)) && $told;
+            $told = ($transaction !== null ? $transaction->announce($name, $this->space) : $intents->put($name, $this->space)) && $told;
         }
         $this->told($told);
     }
@@ -692,11 +695,15 @@ final class Cache implements HitPath
         $held = Signals::hold();
         $truth = $this->request->truth;
         $decide = static fn(?Entry $there): Entry|Verdict => $there?->lasting($truth->now(), $ttl) ?? Verdict::Missing;
-        $entry = $this->request->swaps()->atomic($this->space->key($key), $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide, false);
+        $swaps = $this->request->swaps();
+        $calls = $this->view->calls;
+        $name = $this->space->key($key);
+        $entry = $swaps->atomic($name, $this->space, $this->openTransaction()?->guard($decide, $this->space) ?? $decide, false);
         $isDone = $entry instanceof Entry;
         $this->verdict = $isDone ? null : $entry;
         // One of what a transaction has set stays with it.
         $isDone && $this->copies->drop($key);
+        $calls === $this->view->calls || $this->request->gone($name, $this->space);
 
         return $isDone;
     }
@@ -1235,7 +1242,8 @@ final class Cache implements HitPath
     }
 
     /**
-     * Keeps a copy of what was just stored, unless a destructor has used the cache meanwhile: the store may have another value.
+     * Keeps a copy of what was just stored. If a destructor has used the cache meanwhile, the store may have another value: then
+     * no copy stays, not in the near tier either.
      *
      * @param int $calls of the view, before it was stored
      */
@@ -1243,7 +1251,7 @@ final class Cache implements HitPath
     {
         $this->copies->keepValue($key, $value, $entry);
         if ($calls !== $this->view->calls) {
-            $this->copies->drop($key);
+            $this->request->gone($this->space->key($key), $this->space);
         }
     }
 

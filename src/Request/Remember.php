@@ -235,7 +235,10 @@ final class Remember
         $calls = $view->calls;
         $verdict = $this->fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment);
         $tell($verdict);
-        if (($verdict === Verdict::Store && $calls === $view->calls) || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
+        if ($calls !== $view->calls) {
+            // A destructor has used the cache meanwhile: the store may have another value.
+            $this->fills->gone($name, $space);
+        } elseif ($verdict === Verdict::Store || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }
 

@@ -256,6 +256,12 @@ final class Request
         return $this->intents ??= $made;
     }
 
+    /** Drops a key's copies from the request tier and the near tier. */
+    public function gone(string $key, Space $space): void
+    {
+        $this->writes?->gone($key, $space);
+    }
+
     /** A set or delete of the key has ended this request's intent on it, if it had one. */
     public function ended(string $key): void
     {

@@ -151,6 +151,19 @@ final class Transaction
         return true;
     }
 
+    /** Puts an intent on the application's behalf. What was set inside before is older than the change that it announces. */
+    public function announce(string $key, Space $space): bool
+    {
+        if (isset($this->changes[$key])) {
+            $this->changes[$key] = [$space, null, $this->depth];
+        }
+        unset($this->fills[$key]);
+        $told = $this->intend($key, $space);
+        $this->view->history->change($key);
+
+        return $told;
+    }
+
     /** @param bool $again put it even if the key has one: a marker moves each time */
     public function intend(string $key, Space $space, bool $again = false): bool
     {
