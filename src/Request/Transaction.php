@@ -158,10 +158,10 @@ final class Transaction
             $this->changes[$key] = [$space, null, $this->depth];
         }
         unset($this->fills[$key]);
-        $told = $this->intend($key, $space);
+        $isTold = $this->intend($key, $space);
         $this->view->history->change($key);
 
-        return $told;
+        return $isTold;
     }
 
     /** @param bool $again put it even if the key has one: a marker moves each time */
