@@ -653,7 +653,7 @@ final class Cache implements HitPath
         foreach ($keys as $key) {
             $this->copies->drop($key);
             $name = $this->space->key($key);
-            $told = ($transaction !== null ? $transaction->announce($name, $this->space) : $intents->put($name, $this->space)) && $told;
+            $told = ($transaction !== null ? $transaction->change($name, $this->space, null) : $intents->put($name, $this->space)) && $told;
         }
         $this->told($told);
     }

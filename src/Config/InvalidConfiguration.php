@@ -110,8 +110,8 @@ final class InvalidConfiguration extends \InvalidArgumentException
         $isCache = \in_array('prefix', $known, true);
         $meant = match (\strtolower($name)) {
             'cluster', 'redis_cluster', 'redis_sentinel', 'sentinel' => ' A Redis Cluster and servers that Sentinel watches have schemes of their own: redis+cluster://host1,host2 and redis+sentinel://host1,host2/mymaster.',
-            'db' => ' Put it into the query of a redis:// or predis:// DSN.',
             'database', 'dbindex' => ' Did you mean "db"? Put it into the query of a redis:// or predis:// DSN.',
+            'db' => ' Put it into the query of a redis:// or predis:// DSN.',
             'password', 'auth', 'user', 'username' => ' Put user and password into the DSN: redis://user:password@host.',
             'sentinel_user', 'sentinel_password' => ' Put it into the query of the DSN: redis+sentinel://host/mymaster?sentinel_password=...',
             'cafile', 'peer_name' => ' Put it into the query of the DSN: rediss://host?cafile=/etc/ssl/redis-ca.pem',

@@ -66,12 +66,6 @@ final class Fills
         return true;
     }
 
-    /** Drops a key's copies from the request tier and the near tier. */
-    public function gone(string $key, Space $space): void
-    {
-        $this->writes->gone($key, $space);
-    }
-
     /**
      * Commits a value just computed at once, together with the release of its lease.
      *

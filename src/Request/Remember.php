@@ -30,6 +30,7 @@ final class Remember
     public function __construct(
         private readonly View $view,
         private readonly Reader $reader,
+        private readonly Writes $writes,
         private readonly Fills $fills,
         private readonly Truth $truth,
         private readonly Leases $leases,
@@ -237,7 +238,7 @@ final class Remember
         $tell($verdict);
         if ($calls !== $view->calls) {
             // A destructor has used the cache meanwhile: the store may have another value.
-            $this->fills->gone($name, $space);
+            $this->writes->gone($name, $space);
         } elseif ($verdict === Verdict::Store || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }

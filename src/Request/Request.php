@@ -272,7 +272,7 @@ final class Request
     {
         $fills = $this->fills(false);
 
-        return $this->remember ??= new Remember($this->view, $this->reader(), $fills, $this->truth, $this->view->leases(), $this->lease);
+        return $this->remember ??= new Remember($this->view, $this->reader(), $this->writes(false), $fills, $this->truth, $this->view->leases(), $this->lease);
     }
 
     /** Called by a get whose time has come: see View::$due. */

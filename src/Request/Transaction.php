@@ -151,19 +151,6 @@ final class Transaction
         return true;
     }
 
-    /** Puts an intent on the application's behalf. What was set inside before is older than the change that it announces. */
-    public function announce(string $key, Space $space): bool
-    {
-        if (isset($this->changes[$key])) {
-            $this->changes[$key] = [$space, null, $this->depth];
-        }
-        unset($this->fills[$key]);
-        $isTold = $this->intend($key, $space);
-        $this->view->history->change($key);
-
-        return $isTold;
-    }
-
     /** @param bool $again put it even if the key has one: a marker moves each time */
     public function intend(string $key, Space $space, bool $again = false): bool
     {
@@ -208,10 +195,12 @@ final class Transaction
         $this->view->transactions->count--;
         $this->view->schedule();
         $verdict = Verdict::Store;
+        // If a destructor uses the cache in the middle of this, what it changes is newer than what was set in the transaction, and what
+        // it announces still stands. So from there on no value is stored, and each key has an intent until the request ends.
         // First the flushes and tags: what was set after them stays.
         foreach (\array_diff_key($this->intents, $this->changes) as $key => $space) {
             $this->standing->endOne((string) $key) || $verdict = Verdict::Failed;
-            $calls === $this->view->calls || $this->putAgain((string) $key, $space) || $verdict = Verdict::Failed;
+            $calls === $this->view->calls || $this->standing->put((string) $key, $space) || $verdict = Verdict::Failed;
         }
         foreach ($this->changes as $key => [$space, $entry]) {
             $key = (string) $key;
@@ -228,7 +217,7 @@ final class Transaction
                 }
             }
             $this->standing->ended($key);
-            $calls === $this->view->calls || $this->putAgain($key, $space) || $verdict = Verdict::Failed;
+            $calls === $this->view->calls || $this->standing->put($key, $space) || $verdict = Verdict::Failed;
         }
 
         return $verdict;
@@ -271,15 +260,6 @@ final class Transaction
         $this->view->history->thaw();
         $this->view->transactions->count--;
         $this->view->schedule();
-    }
-
-    /**
-     * A destructor has used the cache in the middle of the commit. What it changed is newer than what was set in the transaction,
-     * and what it announced still stands; so from there on no value is stored, and each key has an intent until the request ends.
-     */
-    private function putAgain(string $key, Space $space): bool
-    {
-        return $this->standing->put($key, $space);
     }
 
     private function drop(string $key, Space $space): void

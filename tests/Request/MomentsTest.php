@@ -449,10 +449,10 @@ final class MomentsTest extends TestCase
         yield 'commit after an invalidation' => [$tag, static fn(Cache $cache): bool => $cache->commitTransaction()];
         yield 'fills' => [$fill, static fn(Cache $cache) => $cache->writeFills()];
         yield 'refresh' => [$fill, static fn(Cache $cache) => $cache->refresh()];
-        $update = static fn(Cache $cache, \Closure $row): mixed => $cache->update('k', static fn(): int => $row(), 0, ['t']);
-        yield 'update' => [static fn() => null, $update];
-        yield 'update of a value' => [static fn(Cache $cache): bool => $cache->set('k', 1, 0, ['t']), $update];
         $is = static fn(Cache $cache): bool => $cache->set('k', 1, 0, ['t']);
+        $update = static fn(Cache $cache, \Closure $row): mixed => $cache->update('k', static fn(): int => $row());
+        yield 'update' => [static fn() => null, $update];
+        yield 'update of a value' => [$is, $update];
         yield 'touch' => [$is, static fn(Cache $cache): bool => $cache->touch('k', 60)];
         yield 'remember' => [static fn() => null, static fn(Cache $cache, \Closure $row): mixed => $cache->remember('k', $row, 0, ['t'])];
     }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\System\Quiet;
 use PHPUnit\Framework\Assert;
 
 /** Another time of day for a program that is started: by Debian's libfaketime. */
@@ -53,10 +54,11 @@ final class ShiftedClock
     /** Whether the process waits for the library's semaphore, for ever where a process was killed that had it. */
     public static function hangs(int $pid): bool
     {
-        $call = \explode(' ', (string) @\file_get_contents("/proc/$pid/syscall"));
-        \preg_match_all('~^([0-9a-f]+)-([0-9a-f]+) .*/sem\.faketime_~m', (string) @\file_get_contents("/proc/$pid/maps"), $maps, \PREG_SET_ORDER);
+        $read = static fn(string $file): string => (string) Quiet::call(static fn(): string|false => \file_get_contents("/proc/$pid/$file"));
+        $address = \hexdec(\explode(' ', $read('syscall'))[1] ?? '');
+        \preg_match_all('~^([0-9a-f]+)-([0-9a-f]+) .*/sem\.faketime_~m', $read('maps'), $maps, \PREG_SET_ORDER);
         foreach ($maps as [, $from, $to]) {
-            if (\hexdec($call[1] ?? '0') >= \hexdec($from) && \hexdec($call[1] ?? '0') < \hexdec($to)) {
+            if ($address >= \hexdec($from) && $address < \hexdec($to)) {
                 return true;
             }
         }
