@@ -31,16 +31,16 @@ use Larder\System\ServerPolicy;
  */
 final class SqliteStore implements ReadsPosition
 {
-    private const ONE = 'SELECT (SELECT ifnull(max(pos), -1) FROM e), pos, writer, body, expiry, used, sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
+    private const ONE = 'SELECT (SELECT ifnull(max(pos), -1) FROM e), +pos, +writer, +body, +expiry, +used, +sum FROM (SELECT 1) LEFT JOIN e ON k = ?';
 
-    /** A web request prepares what it executes, and preparing takes longer: so the usual reads are by small statements. */
-    private const GET = 'SELECT body, pos, used, sum FROM e WHERE k = ?';
+    /** A web request prepares what it executes, and preparing takes longer: so the usual reads are by small statements. For the signs see Writing::FIND. */
+    private const GET = 'SELECT +body, +pos, +used, +sum FROM e WHERE k = ?';
 
     public const END = 'SELECT ifnull(max(pos), -1) FROM e';
 
     private const FLOORS = "SELECT value FROM m WHERE name = 'floors'";
 
-    private const POSITION = 'SELECT pos, expiry, used FROM e WHERE k = ? AND body IS NOT NULL';
+    private const POSITION = 'SELECT +pos, +expiry, +used FROM e WHERE k = ? AND body IS NOT NULL';
 
     private const SINCE = "SELECT 0, ifnull(max(pos), -1), (SELECT value FROM m WHERE name = 'horizon'), NULL FROM e"
         . ' UNION ALL SELECT pos, k, writer, kind FROM e WHERE pos > ? ORDER BY 1 LIMIT ' . self::LONGEST_LIST;
