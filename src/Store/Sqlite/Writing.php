@@ -28,9 +28,12 @@ final class Writing
 
     private const HORIZON = "SELECT value FROM m WHERE name = 'horizon'";
 
-    private const PUT = 'INSERT INTO e(k, pos, writer, kind, expiry, used, sum, body) VALUES';
+    private const INSERT = 'INSERT INTO e(pos, writer, kind, expiry, used, sum, body, k) VALUES';
     private const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)';
-    private const TYPES = [\PDO::PARAM_LOB, \PDO::PARAM_INT, \PDO::PARAM_STR, \PDO::PARAM_STR, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_LOB];
+    private const UPDATE = 'UPDATE e SET pos = ?, writer = ?, kind = ?, expiry = ?, used = ?, sum = ?, body = ? WHERE k = ?';
+    private const TYPES = [\PDO::PARAM_INT, \PDO::PARAM_STR, \PDO::PARAM_STR, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_INT, \PDO::PARAM_LOB, \PDO::PARAM_LOB];
+
+    /** To prepare an INSERT with it takes longer than an UPDATE and an INSERT together. */
     private const OVER = ' ON CONFLICT(k) DO UPDATE SET pos = excluded.pos, writer = excluded.writer, kind = excluded.kind,'
         . ' expiry = excluded.expiry, used = excluded.used, sum = excluded.sum, body = excluded.body';
 
@@ -47,6 +50,9 @@ final class Writing
     /** Rows in one statement, and from which number on that saves more than its preparation takes. */
     private const AT_ONCE = 8;
     private const MANY = 128;
+
+    /** From which number on a row is put by one statement that inserts or updates. */
+    private const SEVERAL = 8;
 
     /** Keys whose changes may wait, and their bytes. */
     private const WAITING = 256;
@@ -338,18 +344,22 @@ final class Writing
         $counter->ring();
         // SQLite's work for each statement is a quarter of what a row takes.
         $most = \count($waiting) < self::MANY ? 1 : self::AT_ONCE;
-        $put = self::PUT . self::ROW . self::OVER;
-        $putMany = self::PUT . self::ROW . \str_repeat(', ' . self::ROW, $most - 1) . self::OVER;
+        $isFew = \count($waiting) < self::SEVERAL;
+        $putMany = self::INSERT . self::ROW . \str_repeat(', ' . self::ROW, $most - 1) . self::OVER;
         $rows = [];
         foreach ($waiting as [$change, $position]) {
             $rows[] = $this->row($change, $position, $change->body, $change->kind);
-            if (isset($rows[$most - 1])) {
+            if (!$isFew && isset($rows[$most - 1])) {
                 $database->execute($putMany, \array_merge(...$rows), self::TYPES);
                 $rows = [];
             }
         }
         foreach ($rows as $row) {
-            $database->execute($put, $row, self::TYPES);
+            if (!$isFew) {
+                $database->execute(self::INSERT . self::ROW . self::OVER, $row, self::TYPES);
+            } elseif ($database->execute(self::UPDATE, $row, self::TYPES)->rowCount() === 0) {
+                $database->execute(self::INSERT . self::ROW, $row, self::TYPES);
+            }
         }
         $this->end = $position ?? $this->end;
 
@@ -405,7 +415,7 @@ final class Writing
             $next = 1 - $this->database->number('SELECT min(pos) FROM e WHERE pos < 0');
         }
         $row = $this->row($change, $isLogged ? $next : -$next, $isTooLarge ? null : $body, $isTooLarge ? 'x' : $change->kind);
-        $this->database->execute(self::PUT . self::ROW . self::OVER, $row, self::TYPES);
+        $this->database->execute($position === 0 ? self::INSERT . self::ROW : self::UPDATE, $row, self::TYPES);
         unset($this->rows[$change->key]);
         if ($used === self::HELD || ($body[0] ?? '') === Change::HELD) {
             $this->isAnyHeld = null;
@@ -469,16 +479,16 @@ final class Writing
         return $row[5] === 1 && ($row[4] === 0 || $row[4] >= Clock::now());
     }
 
-    /** @return list<int|string|null> the columns, as PUT lists them */
+    /** @return list<int|string|null> the columns, as INSERT lists them */
     private function row(Change $change, int $position, ?string $body, string $kind): array
     {
         $this->unchecked += DeletedRows::ROW + \strlen($change->key);
         if ($body === null) {
-            return [$change->key, $position, $change->writer, $kind, 0, 0, 0, null];
+            return [$position, $change->writer, $kind, 0, 0, 0, null, $change->key];
         }
         $this->unchecked += \strlen($body);
 
-        return [$change->key, $position, $change->writer, $kind, $change->expiry, ($body[0] ?? '') === Change::HELD ? self::HELD : 0, \crc32($body), $body];
+        return [$position, $change->writer, $kind, $change->expiry, ($body[0] ?? '') === Change::HELD ? self::HELD : 0, \crc32($body), $body, $change->key];
     }
 
     /**
