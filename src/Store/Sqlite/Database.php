@@ -54,6 +54,12 @@ final class Database extends SqliteConnection
         $statement->execute();
     }
 
+    /** What note() has kept, a number; 0: nothing. */
+    public function noted(string $name): int
+    {
+        return $this->number("SELECT value FROM m WHERE name = '$name'");
+    }
+
     /**
      * Makes a commit over the frames that a killed writer may have left (see ChangeCounter). The caller holds the change
      * counter's lock.

@@ -130,9 +130,9 @@ final class Sweeper
         if ($this->pages() <= $goal) {
             return;
         }
-        $hand = $this->known('evict');
+        $hand = $this->database->noted('evict');
         $end = $this->end();
-        $mark = $this->known('old');
+        $mark = $this->database->noted('old');
         $old = $this->old($mark, $end);
         $isOver = true;
         // The hand begins anywhere, so only after its second turn has it passed every row once.
@@ -176,11 +176,11 @@ final class Sweeper
     public function sweep(DeletedRows $past): void
     {
         $now = Clock::now();
-        $hand = $this->known('sweep');
+        $hand = $this->database->noted('sweep');
         // Each turn begins at the oldest row, counts the bytes of rows without an entry, and notes whether it has passed an
         // entry yet.
-        $dead = $this->known('turn');
-        $isBelow = $this->known('first') === 0;
+        $dead = $this->database->noted('turn');
+        $isBelow = $this->database->noted('first') === 0;
         $end = $this->end();
         $low = $this->database->number('SELECT min(pos) FROM e');
         $old = $this->age(\intdiv($now, 1000), $end);
@@ -231,7 +231,7 @@ final class Sweeper
     {
         [$hand, $until, $again] = $this->flush();
         $end = $this->end();
-        $old = $this->old($this->known('old'), $end);
+        $old = $this->old($this->database->noted('old'), $end);
         $flushes = [];
         for (; $most > 0 && $until > 0; $most -= self::BATCH) {
             foreach ($rows = $this->after($hand) as [$id, $position, , , $used, $alive, $writer, $key]) {
@@ -340,11 +340,11 @@ final class Sweeper
      */
     private function age(int $now, int $end): int
     {
-        $old = $this->known('old');
-        $since = $now - $this->known('mark_time');
+        $old = $this->database->noted('old');
+        $since = $now - $this->database->noted('mark_time');
         if ($since < 0 || $since >= self::MEMORY) {
             if ($since > 0) {
-                $this->database->note('old', $old = $this->known('mark'));
+                $this->database->note('old', $old = $this->database->noted('mark'));
             }
             $this->database->note('mark', $end);
             $this->database->note('mark_time', $now);
@@ -407,10 +407,5 @@ final class Sweeper
         [$first, $second, $third] = \array_map(\intval(...), \explode(':', (\is_string($noted) ? $noted : '') . '::'));
 
         return [$first, $second, $third];
-    }
-
-    private function known(string $name): int
-    {
-        return $this->database->number("SELECT value FROM m WHERE name = '$name'");
     }
 }

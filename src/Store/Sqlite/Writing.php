@@ -26,8 +26,6 @@ final class Writing
     /** The signs change no value. Of a bare column SQLite notes where it comes from, which takes longer than all else in preparing. */
     private const FIND = 'SELECT +pos, +writer, +kind, +expiry, body IS NOT NULL, +used FROM e WHERE k = ?';
 
-    private const HORIZON = "SELECT value FROM m WHERE name = 'horizon'";
-
     private const INSERT = 'INSERT INTO e(pos, writer, kind, expiry, used, sum, body, k) VALUES';
     private const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)';
     private const UPDATE = 'UPDATE e SET pos = ?, writer = ?, kind = ?, expiry = ?, used = ?, sum = ?, body = ? WHERE k = ?';
@@ -343,23 +341,20 @@ final class Writing
         }
         $counter->ring();
         // SQLite's work for each statement is a quarter of what a row takes.
-        $most = \count($waiting) < self::MANY ? 1 : self::AT_ONCE;
-        $isFew = \count($waiting) < self::SEVERAL;
+        $count = \count($waiting);
+        $most = $count < self::MANY ? 1 : self::AT_ONCE;
         $putMany = self::INSERT . self::ROW . \str_repeat(', ' . self::ROW, $most - 1) . self::OVER;
         $rows = [];
         foreach ($waiting as [$change, $position]) {
             $rows[] = $this->row($change, $position, $change->body, $change->kind);
-            if (!$isFew && isset($rows[$most - 1])) {
+            if ($count >= self::SEVERAL && isset($rows[$most - 1])) {
                 $database->execute($putMany, \array_merge(...$rows), self::TYPES);
                 $rows = [];
             }
         }
+        // A few, or what the last statement had room for: whether they are there is not known.
         foreach ($rows as $row) {
-            if (!$isFew) {
-                $database->execute(self::INSERT . self::ROW . self::OVER, $row, self::TYPES);
-            } elseif ($database->execute(self::UPDATE, $row, self::TYPES)->rowCount() === 0) {
-                $database->execute(self::INSERT . self::ROW, $row, self::TYPES);
-            }
+            $database->execute(self::UPDATE, $row, self::TYPES)->rowCount() > 0 || $database->execute(self::INSERT . self::ROW, $row, self::TYPES);
         }
         $this->end = $position ?? $this->end;
 
@@ -534,7 +529,7 @@ final class Writing
         // Read after the row that was not found: who has deleted it meanwhile has raised the horizon with it.
         $horizon = $this->rows[$key][7] ?? null;
         if ($horizon === null) {
-            $horizon = $this->database->number(self::HORIZON);
+            $horizon = $this->database->noted('horizon');
             if (isset($this->rows[$key])) {
                 $this->rows[$key][7] = $horizon;
             }
