@@ -170,7 +170,7 @@ final class Writing
         $log = $this->database->changeLog;
         // A signal handler may throw anywhere, even while lock() returns.
         try {
-            if (!$counter->lock($timeout) || $counter->isLeftOdd() || $counter->isCut() || $this->database->isStranded() || $this->follow() === null) {
+            if (!$counter->lock($timeout) || $counter->isLeftOdd() || $counter->isCut() || $this->database->isStranded() || !$this->follow()) {
                 return -1;
             }
             $this->end = $log->position;
@@ -182,16 +182,16 @@ final class Writing
     }
 
     /**
-     * Learns what waits, and forgets what was known of others' changes. The caller holds the lock.
+     * Learns what waits and the log's flags, and forgets what was known of others' changes. The caller holds the lock.
      *
-     * @return ?int the log's flags; null: another program has damaged the log
+     * @return bool false: another program has damaged the log
      */
-    private function follow(): ?int
+    private function follow(): bool
     {
         $this->writer = '';
         $log = $this->database->changeLog;
         $emptied = $log->emptied;
-        [$flags, $changes] = $log->read() ?? [null, []];
+        $read = $log->read();
         if ($log->emptied !== $emptied) {
             // The table has changed too.
             $this->isAnyHeld = null;
@@ -199,11 +199,15 @@ final class Writing
             $this->waiting = [];
             $this->waitingBytes = 0;
         }
+        if ($read === null) {
+            return false;
+        }
+        [$this->flags, $changes] = $read;
         foreach ($changes as [$change, $position]) {
             $this->wait($change, $position);
         }
 
-        return $flags;
+        return true;
     }
 
     private function wait(Change $change, int $position): void
@@ -318,14 +322,15 @@ final class Writing
         $database = $this->database;
         $counter = $database->counter;
         if ($counter->size !== $this->size) {
-            $flags = $this->follow();
-            if ($flags === null) {
+            if (!$this->follow()) {
                 return false;
             }
             $this->end = -1;
             $this->isAnyHeld = null;
             // What a killed writer has put into the table, the log does not tell.
-            $this->flags = $counter->isLeftOdd() ? $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED : $flags;
+            if ($counter->isLeftOdd()) {
+                $this->flags = $database->number(self::ANY_FLUSH) * ChangeLog::FLUSHED;
+            }
         }
         // They are rows from here on: find() must see what this transaction, or another process, has put in their place.
         $waiting = $this->waiting;
