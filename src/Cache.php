@@ -10,6 +10,7 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
+use Larder\Request\Fills;
 use Larder\Request\HitPath;
 use Larder\Request\InvalidKey;
 use Larder\Request\Observer;
@@ -333,7 +334,7 @@ final class Cache implements HitPath
         );
     }
 
-    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} see Request\Remember::value() */
+    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} see Request\Remember::value() */
     private function computation(string $key, \Closure|callable $compute, Computation $computation): array
     {
         return [
@@ -346,6 +347,7 @@ final class Cache implements HitPath
             function (Verdict $verdict): void {
                 $this->verdict = $verdict;
             },
+            $this->request->fills(false),
         ];
     }
 

@@ -30,18 +30,17 @@ final class Remember
     public function __construct(
         private readonly View $view,
         private readonly Reader $reader,
-        private readonly Writes $writes,
-        private readonly Fills $fills,
         private readonly Truth $truth,
         private readonly Leases $leases,
         private readonly int $lease,
     ) {}
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin called where the key is computed, with whether an old value is there. Gives what
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} $begin called where the key is computed, with whether an old value is there. Gives what
      *                                                                           computes the value, and what makes an entry of
      *                                                                           it: null is not stored; throws Codec\NotStorable;
-     *                                                                           and what is told what became of that.
+     *                                                                           and what is told what became of that; and what
+     *                                                                           stores it, which a request that finds all has not made.
      *                                                                           The first lets signals in while it does
      * @param int                                                           $own   position at which this request changed the key: older near copies do not count
      */
@@ -74,7 +73,8 @@ final class Remember
         if ($entry !== null) {
             $value = $this->keep($copies, $key, $entry, $changes, $found);
             if ($found) {
-                if (!$entry->stale($this->truth->now())) {
+                // To ask for the time costs the first time as much as the read.
+                if ($entry->soft === 0 || !$entry->stale($this->truth->now())) {
                     return $value;
                 }
                 // The soft expiry has passed: one process renews the value, the others get the old one at once. The copy
@@ -108,7 +108,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} $begin
      * @param ?bool                                                         $taken false: another process holds the lease
      */
     private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $begin, ?bool $taken): mixed
@@ -175,7 +175,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} $begin
      * @param bool                                                          $release this call took the lease, and releases it together with the value
      * @param ?Snapshot                                                     $missed  a read that missed the key, if the key was not changed between it and the lease
      */
@@ -209,7 +209,7 @@ final class Remember
         $release && $this->leases->computes($name);
         $open = $view->transactions->count;
         $moment = $view->history->watch();
-        [$compute, $wrap, $tell] = $begin($renews);
+        [$compute, $wrap, $tell, $fills] = $begin($renews);
         $entry = null;
         try {
             $value = $compute();
@@ -234,11 +234,11 @@ final class Remember
             return $value;
         }
         $calls = $view->calls;
-        $verdict = $this->fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment);
+        $verdict = $fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment);
         $tell($verdict);
         if ($calls !== $view->calls) {
             // A destructor has used the cache meanwhile: the store may have another value.
-            $this->writes->gone($name, $space);
+            $fills->gone($name, $space);
         } elseif ($verdict === Verdict::Store || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }

@@ -270,9 +270,9 @@ final class Request
 
     public function remember(): Remember
     {
-        $fills = $this->fills(false);
+        $reader = $this->reader();
 
-        return $this->remember ??= new Remember($this->view, $this->reader(), $this->writes(false), $fills, $this->truth, $this->view->leases(), $this->lease);
+        return $this->remember ??= new Remember($this->view, $reader, $this->truth, $this->view->leases(), $this->lease);
     }
 
     /** Called by a get whose time has come: see View::$due. */
