@@ -679,18 +679,18 @@ final class Cache implements HitPath
     /**
      * Gives a value another time to live, from now on; atomic across processes and servers. Value, soft expiry and tags stay.
      *
-     * @param int|\DateInterval $ttl seconds; 0: no expiry; negative: already expired, so the key is deleted
+     * @param int|\DateInterval|null $ttl seconds; 0: no expiry; negative: already expired, so the key is deleted; null: the group's default
      *
      * @return bool false: the key has no value, an intent stands, or the truth tier is down: lastOutcome() tells
      *
      * @throws InvalidKey|InvalidInterval
      */
-    public function touch(string $key, int|\DateInterval $ttl): bool
+    public function touch(string $key, int|\DateInterval|null $ttl = null): bool
     {
         if (($here = $this->here()) !== null) {
             return $here->touch($key, $ttl);
         }
-        $ttl = $this->seconds($ttl);
+        $ttl = $ttl === null ? $this->space->ttl : $this->seconds($ttl);
         if ($ttl < 0) {
             return $this->deleteIfThere($key);
         }

@@ -159,6 +159,15 @@ final class TimesTest extends TestCase
         }
     }
 
+    public function testATouchWithoutATimeGivesTheGroups(): void
+    {
+        $this->cache->group('g')->set('k', 'v');
+        self::assertTrue($this->cache->group('g', ttl: 90)->touch('k', null));
+        self::assertLives(90.0, $this->store->cache()->group('g'), 'k');
+        self::assertTrue($this->cache->group('g')->touch('k'));
+        self::assertLives(null, $this->store->cache()->group('g'), 'k');
+    }
+
     public function testANewCounterHasItsGroupsSoftExpiry(): void
     {
         self::assertSame(1, $this->cache->group('g', ttl: 90, soft: 10)->increment('k'));

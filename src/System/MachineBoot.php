@@ -29,7 +29,13 @@ final class MachineBoot
 
     public static function current(): self
     {
-        return new self(self::id(), (int) \round(\microtime(true) - \hrtime(true) / 1e9));
+        return new self(self::id(), self::time());
+    }
+
+    /** Seconds since 1970, by the wall clock as it is set now. */
+    public static function time(): int
+    {
+        return (int) \round(\microtime(true) - \hrtime(true) / 1e9);
     }
 
     /** A UUID that Linux makes once a boot (Documentation/admin-guide/sysctl/kernel.rst, random/boot_id); '' if PHP cannot read it. */

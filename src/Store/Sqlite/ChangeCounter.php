@@ -7,6 +7,7 @@ namespace Larder\Store\Sqlite;
 use Larder\System\Failure;
 use Larder\System\FileLock;
 use Larder\System\LockHolders;
+use Larder\System\MachineBoot;
 use Larder\System\Quiet;
 
 /**
@@ -92,12 +93,16 @@ final class ChangeCounter
         return SqliteWatch::size($this->path);
     }
 
-    /** @return ?array{int, int} see ChangeLog::state() */
+    /**
+     * @return ?array{int, int} see ChangeLog::state(). Null too if it was not written since the machine's boot: then the first to open the
+     *                          database ends the epoch, and all that a request sets would be of an older one
+     */
     public function noted(int $size): ?array
     {
         DatabaseFiles::own($this->path);
+        $written = \is_file($this->path) ? (int) \filemtime($this->path) : 0;
 
-        return ChangeLog::state($this->path, $size);
+        return $written < MachineBoot::time() ? null : ChangeLog::state($this->path, $size);
     }
 
     /** @see ChangeLog::reached() */

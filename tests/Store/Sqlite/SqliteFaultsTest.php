@@ -5,10 +5,12 @@ declare(strict_types=1);
 namespace Larder\Tests\Store\Sqlite;
 
 use Larder\Cache;
+use Larder\Outcome;
 use Larder\Store\Change;
 use Larder\Store\Sqlite\Schema;
 use Larder\Store\Sqlite\SqliteStore;
 use Larder\System\Failure;
+use Larder\System\MachineBoot;
 use Larder\Tests\Contract\Forks;
 use PHPUnit\Framework\Attributes\DataProvider;
 use PHPUnit\Framework\TestCase;
@@ -351,6 +353,21 @@ final class SqliteFaultsTest extends TestCase
         $this->changeKnown("UPDATE m SET value = CASE name WHEN 'boot' THEN '' ELSE value - 60 END WHERE name IN ('boot', 'booted')");
         // A copy, as out of a backup.
         $this->changeKnown("UPDATE m SET value = value + 1 WHERE name = 'file'");
+    }
+
+    public function testTheFirstRequestAfterARebootKeepsWhatItSets(): void
+    {
+        $open = fn(): Cache => Cache::open(['dsn' => 'sqlite://' . $this->directory, 'near' => 'none']);
+        self::assertTrue($open()->set('a', 'before'));
+        $this->database()->exec("UPDATE m SET value = 'another boot' WHERE name = 'boot'");
+        foreach (\glob($this->directory . '/bell.*') ?: [] as $counter) {
+            \touch($counter, MachineBoot::time() - 60);
+        }
+        $cache = $open();
+        self::assertNull($cache->get('a'));
+        self::assertTrue($cache->set('a', 'after'));
+        self::assertSame(Outcome::Stored, $cache->lastOutcome());
+        self::assertSame('after', $open()->get('a'));
     }
 
     /** A file system gives a new file the inode of a deleted one, so a copy's inode may be that of the file before it. */
