@@ -128,7 +128,10 @@ final class Script
           local text = redis.pcall('INFO', section)
           return type(text) == 'string' and text or ''
         end
-        local function digits(text, name) return string.sub(string.match(text, name .. ':(%w+)') or '', 1, 20) end
+        local function digits(text, name)
+          local _, at = string.find(text, name .. ':', 1, true)
+          return at and string.match(string.sub(text, at + 1, at + 20), '^%w*') or ''
+        end
 
         local hereRun, hereData = string.match(ARGV[3], '^(%w*)%.(%w*)$')
         local since = string.match(ARGV[3], '^%?(%d*)$')
@@ -136,7 +139,9 @@ final class Script
         if since or (unsure and hereRun) then
           local replication = info('replication')
           if string.find(replication, 'role:slave', 1, true) then return redis.error_reply('READONLY it is a replica') end
-          hereRun, hereData = digits(info('server'), 'run_id'), digits(replication, 'master_replid')
+          hereData = digits(replication, 'master_replid')
+          -- A server makes a new replication id as it starts, and as it becomes a primary: with the same one it is the same run.
+          hereRun = hereData ~= '' and hereData == data and run or digits(info('server'), 'run_id')
           -- A replica that is made a primary gets another replication id, and remembers the former one. (A primary's id
           -- changes too, when its first replica connects, or an hour after the last one left: then it remembers none.)
           if hereData ~= data and string.find(digits(replication, 'master_replid2'), '[^0]') then lost = true end
@@ -507,6 +512,6 @@ final class Script
         LUA;
 
     /** sha1() of OPEN and of WRITE, which would be half of what a web request executes. If one is wrong, each call sends the script. */
-    public const OPEN_HASH = '9b670cf52fc0378ca1b7b5589623b8f1f5f6ab35';
+    public const OPEN_HASH = 'a3b1f5bbe18f7dc38b4514a9d1214483ffddceab';
     public const WRITE_HASH = 'c595b34ad1825b9fb1236232fa06113a9d27dd8c';
 }
