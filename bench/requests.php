@@ -33,6 +33,8 @@ const SCRIPTS = [
     'symfony-pdo' => ['PdoAdapter on SQLite', '{load} echo (new Symfony\Component\Cache\Adapter\PdoAdapter(\'sqlite:{directory}/pdo.db\'))->get("key", static fn() => "value");'],
     'symfony-redis' => ['RedisAdapter', '{load} $r = new Redis(); $r->connect(\'{redis}\'); echo (new Symfony\Component\Cache\Adapter\RedisAdapter($r))->get("key", static fn() => "value");'],
     'remember' => ['Larder, near memory: remember()', '{load} echo Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'{near}\'])->remember("key", static fn() => "value");'],
+    'remember-sqlite' => ['the same from SQLite', '{load} echo Larder\Cache::open([\'dsn\' => \'sqlite://{directory}/cache\', \'near\' => \'none\'])->remember("key", static fn() => "value");'],
+    'remember-redis' => ['the same from Redis', '{load} echo Larder\Cache::open([\'dsn\' => \'redis://{redis}\', \'near\' => \'none\'])->remember("key", static fn() => "value");'],
     'push' => ['a push on SQLite', '{load} echo strlen(Larder\Queue\Queue::open(\'sqlite://{directory}/queue\')->push("a message"));'],
     'push-redis' => ['a push over Redis', '{load} echo strlen(Larder\Queue\Queue::open(\'redis://{redis}\')->push("a message"));'],
     'list-redis' => ['rPush of phpredis', '$c = new Redis(); $c->connect(\'{redis}\'); echo $c->rPush("list", "a message");'],
