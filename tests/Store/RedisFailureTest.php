@@ -164,6 +164,36 @@ final class RedisFailureTest extends RedisFixture
         self::assertLessThan(0.9, $took, 'Twice would be a second.');
     }
 
+    /**
+     * Looking for another primary takes several tries, each of them several round trips.
+     *
+     * @param class-string<RedisConnection> $connection
+     */
+    #[DataProvider('connections')]
+    public function testACallThatIsOverItsTimeIsProlongedOnlyOnce(string $connection): void
+    {
+        $listener = \stream_socket_server('tcp://127.0.0.1:0');
+        self::assertIsResource($listener);
+        $name = (string) \stream_socket_get_name($listener, false);
+        $redis = new $connection(new Endpoint('127.0.0.1', (int) \substr($name, (int) \strrpos($name, ':') + 1), timeout: 0.05));
+        // A call that begins later has time again.
+        for ($call = 0; $call < 2; $call++) {
+            $redis->begin();
+            for ($try = 0; $try < 5; $try++) {
+                self::failure(static function () use ($redis): void {
+                    $redis->ready();
+                    $redis->run([['PING']]);
+                });
+            }
+            $opened = 0;
+            for ($none = null, $one = [$listener]; \stream_select($one, $none, $none, 0) === 1; $one = [$listener]) {
+                \stream_socket_accept($listener, 0);
+                $opened++;
+            }
+            self::assertContains($opened, [1, 2]);
+        }
+    }
+
     /** @param class-string<RedisConnection> $connection */
     #[DataProvider('connections')]
     public function testAServerThatHangsOrHangsUpWithinAReply(string $connection): void

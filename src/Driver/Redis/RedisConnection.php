@@ -51,8 +51,10 @@ abstract class RedisConnection
     protected int $until = 0;
     /** Whether it may have less than the whole time-out, or the last one had. */
     protected bool $isShort = false;
-    /** hrtime() at which the call must have ended that began last: see begin(). */
+    /** hrtime() at which the call must have ended that began last: see begin(). 0: none ever began. */
     private int $end = 0;
+    /** The end of a call that was given more time: see start(). */
+    private int $prolonged = 0;
     private readonly bool $forks;
     /** Whether a child that ends takes the session with it. */
     private readonly bool $ends;
@@ -74,8 +76,8 @@ abstract class RedisConnection
     }
 
     /**
-     * Begins a call: all its round trips together have one time-out. Who begins one before each call may rely on that; who never
-     * does has a time-out for each round trip.
+     * Begins a call: all its round trips together have one time-out, and what is over its time once more as long. Who begins one
+     * before each call may rely on that; who never does has a time-out for each round trip.
      */
     final public function begin(): void
     {
@@ -88,7 +90,12 @@ abstract class RedisConnection
         return \max(0.001, ($this->until - (int) \hrtime(true)) / 1e9);
     }
 
-    /** Begins a round trip. */
+    /**
+     * Begins a round trip. A busy machine may have held up this process, and not the server, until the call's time was over: so
+     * the call goes on for as long again. But only once, since each try to find another primary takes several round trips.
+     *
+     * @throws Failure
+     */
     private function start(): void
     {
         $now = (int) \hrtime(true);
@@ -96,8 +103,12 @@ abstract class RedisConnection
             $this->until = $this->end;
             // As long as next to nothing of the call's time has passed, the whole time-out limits a round trip well enough.
             $this->isShort = $this->isShort || $this->end - $now < 0.9 * $this->timeout;
-        } else {
+        } elseif ($this->end === 0) {
             $this->until = $now + $this->timeout;
+        } elseif ($this->prolonged === $this->end) {
+            throw $this->late();
+        } else {
+            $this->until = $this->end = $this->prolonged = $now + $this->timeout;
         }
     }
 

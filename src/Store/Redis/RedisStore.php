@@ -227,6 +227,7 @@ final class RedisStore implements ReadsOne
             $chunks = \array_chunk($keys, self::DECLARED);
             $whole = $this->snapshot(\array_shift($chunks));
             foreach ($chunks as $some) {
+                $this->connection->begin();
                 $part = $this->snapshot($some);
                 if ($part->epoch !== $whole->epoch) {
                     continue 2;
