@@ -10,7 +10,6 @@ use Larder\Codec\NotStorable;
 use Larder\Codec\Undecodable;
 use Larder\Config\Assembly;
 use Larder\Config\InvalidConfiguration;
-use Larder\Request\Fills;
 use Larder\Request\HitPath;
 use Larder\Request\InvalidKey;
 use Larder\Request\Observer;
@@ -334,7 +333,7 @@ final class Cache implements HitPath
         );
     }
 
-    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} see Request\Remember::value() */
+    /** @return array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Request} see Request\Remember::value() */
     private function computation(string $key, \Closure|callable $compute, Computation $computation): array
     {
         return [
@@ -347,7 +346,7 @@ final class Cache implements HitPath
             function (Verdict $verdict): void {
                 $this->verdict = $verdict;
             },
-            $this->request->fills(false),
+            $this->request,
         ];
     }
 

@@ -79,12 +79,6 @@ final class Fills
         return $this->commitFills([$key => [$space, $entry, $reference, $moment]], $release === null ? [] : [$release]);
     }
 
-    /** Drops a key's copies from the request tier and the near tier. */
-    public function gone(string $key, Space $space): void
-    {
-        $this->writes->gone($key, $space);
-    }
-
     /**
      * Writes the waiting fills in one transaction or round trip.
      *

@@ -36,11 +36,11 @@ final class Remember
     ) {}
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} $begin called where the key is computed, with whether an old value is there. Gives what
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Request} $begin called where the key is computed, with whether an old value is there. Gives what
      *                                                                           computes the value, and what makes an entry of
      *                                                                           it: null is not stored; throws Codec\NotStorable;
-     *                                                                           and what is told what became of that; and what
-     *                                                                           stores it, which a request that finds all has not made.
+     *                                                                           and what is told what became of that; and whose
+     *                                                                           fills store it: one that finds all has none.
      *                                                                           The first lets signals in while it does
      * @param int                                                           $own   position at which this request changed the key: older near copies do not count
      */
@@ -108,7 +108,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Request} $begin
      * @param ?bool                                                         $taken false: another process holds the lease
      */
     private function await(string $name, string $key, Space $space, RequestTier $copies, \Closure $begin, ?bool $taken): mixed
@@ -175,7 +175,7 @@ final class Remember
     }
 
     /**
-     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Fills} $begin
+     * @param \Closure(bool): array{\Closure(): mixed, \Closure(mixed): ?Entry, \Closure(Verdict): void, Request} $begin
      * @param bool                                                          $release this call took the lease, and releases it together with the value
      * @param ?Snapshot                                                     $missed  a read that missed the key, if the key was not changed between it and the lease
      */
@@ -209,7 +209,7 @@ final class Remember
         $release && $this->leases->computes($name);
         $open = $view->transactions->count;
         $moment = $view->history->watch();
-        [$compute, $wrap, $tell, $fills] = $begin($renews);
+        [$compute, $wrap, $tell, $request] = $begin($renews);
         $entry = null;
         try {
             $value = $compute();
@@ -233,12 +233,13 @@ final class Remember
 
             return $value;
         }
+        $fills = $request->fills(false);
         $calls = $view->calls;
         $verdict = $fills->fillNow($name, $space, $entry, $release ? $this->leases->release($name) : null, $reference, $moment);
         $tell($verdict);
         if ($calls !== $view->calls) {
             // A destructor has used the cache meanwhile: the store may have another value.
-            $fills->gone($name, $space);
+            $request->gone($name, $space);
         } elseif ($verdict === Verdict::Store || ($this->truth->down() && !$view->history->hasChanged($name, $space, $entry, $moment))) {
             $copies->keepValue($key, $value, $entry);
         }

@@ -174,8 +174,7 @@ final class RedisFailureTest extends RedisFixture
     {
         $listener = \stream_socket_server('tcp://127.0.0.1:0');
         self::assertIsResource($listener);
-        $name = (string) \stream_socket_get_name($listener, false);
-        $redis = new $connection(new Endpoint('127.0.0.1', (int) \substr($name, (int) \strrpos($name, ':') + 1), timeout: 0.05));
+        $redis = new $connection(new Endpoint('127.0.0.1', self::port($listener), timeout: 0.05));
         // A call that begins later has time again.
         for ($call = 0; $call < 2; $call++) {
             $redis->begin();
@@ -217,8 +216,7 @@ final class RedisFailureTest extends RedisFixture
                     }
                     \sleep(10);
                 });
-                $name = (string) \stream_socket_get_name($listener, false);
-                $port = (int) \substr($name, (int) \strrpos($name, ':') + 1);
+                $port = self::port($listener);
                 $start = \microtime(true);
                 self::failure(fn() => $this->store($connection, new Endpoint('127.0.0.1', $port, timeout: 0.2))->read(['k']));
                 self::assertLessThan(5, \microtime(true) - $start);
@@ -226,6 +224,14 @@ final class RedisFailureTest extends RedisFixture
                 $this->endChildren();
             }
         }
+    }
+
+    /** @param resource $listener */
+    private static function port($listener): int
+    {
+        $name = (string) \stream_socket_get_name($listener, false);
+
+        return (int) \substr($name, (int) \strrpos($name, ':') + 1);
     }
 
     /** @param class-string<RedisConnection> $connection */
