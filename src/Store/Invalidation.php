@@ -29,18 +29,11 @@ final class Invalidation
      */
     public function make(array $keys, \Closure $now): bool
     {
-        $changes = [];
-        foreach ($keys as $key => $ended) {
-            $changes[] = $this->change((string) $key);
-        }
+        $changes = \array_map($this->change(...), \array_map(\strval(...), \array_keys($keys)));
         $results = ($this->write)($changes);
-        foreach ($results ?? [] as $i => $result) {
-            if (!$result->done && $this->over($changes[$i]->key, $result, $keys[$changes[$i]->key], $now()) === null) {
-                return false;
-            }
-        }
+        $refused = \array_filter(self::byKey($changes, $results ?? []), static fn(ChangeResult $result): bool => !$result->done);
 
-        return $results !== null;
+        return $results !== null && ($refused === [] || $this->all($refused, $keys, $now()) !== null);
     }
 
     /**
@@ -53,31 +46,70 @@ final class Invalidation
      */
     public function over(string $key, ChangeResult $result, array $ended, int $now, string $kind = ''): ?ChangeResult
     {
+        return $this->all([$key => $result], [$key => $ended], $now, $kind)[$key] ?? null;
+    }
+
+    /**
+     * Invalidates all of them in one write, and again those whose record another process has changed meanwhile.
+     *
+     * @param array<string, ChangeResult> $results what was in the way, by key
+     * @param array<string, list<string>> $ended   as for make()
+     *
+     * @return ?array<string, ChangeResult> as for over()
+     */
+    private function all(array $results, array $ended, int $now, string $kind = ''): ?array
+    {
+        $open = $results;
         for ($try = 0; $try < self::TRIES; $try++) {
-            if ($key[0] === 'l' && !\in_array($result->record->writer ?? '', $ended, true)) {
-                // Another request's by now.
-                return $result;
+            $changes = [];
+            foreach ($open as $key => $result) {
+                $key = (string) $key;
+                if ($key[0] === 'l' && !\in_array($result->record->writer ?? '', $ended[$key], true)) {
+                    // Another request's by now.
+                    continue;
+                }
+                $changes[] = $change = $this->change($key);
+                $standing = Intent::others($result->record->body ?? '', $ended[$key], $now);
+                if ($standing !== []) {
+                    $change->body = Intent::body($standing);
+                }
+                if ($kind !== '') {
+                    $change->kind = $kind;
+                }
+                if ($result->record !== null) {
+                    $change->limit = $result->record->position;
+                    $change->strict = true;
+                }
             }
-            $change = $this->change($key);
-            $standing = Intent::others($result->record->body ?? '', $ended, $now);
-            if ($standing !== []) {
-                $change->body = Intent::body($standing);
+            if ($changes === []) {
+                return $results;
             }
-            if ($kind !== '') {
-                $change->kind = $kind;
+            $written = ($this->write)($changes);
+            if ($written === null) {
+                return null;
             }
-            if ($result->record !== null) {
-                $change->limit = $result->record->position;
-                $change->strict = true;
-            }
-            $results = ($this->write)([$change]);
-            if ($results === null || $results[0]->done) {
-                return $results[0] ?? null;
-            }
-            $result = $results[0];
+            $open = self::byKey($changes, $written);
+            $results = $open + $results;
+            $open = \array_filter($open, static fn(ChangeResult $result): bool => !$result->done);
         }
 
         return null;
+    }
+
+    /**
+     * @param list<Change>       $changes
+     * @param list<ChangeResult> $results
+     *
+     * @return array<string, ChangeResult>
+     */
+    private static function byKey(array $changes, array $results): array
+    {
+        $named = [];
+        foreach ($results as $i => $result) {
+            $named[$changes[$i]->key] = $result;
+        }
+
+        return $named;
     }
 
     private function change(string $key): Change

@@ -127,7 +127,7 @@ final class PendingInvalidations
     {
         $begun ??= (int) \hrtime(true);
         foreach ($keys as $key) {
-            $this->own[$writer === '' ? $key : "$writer $key"] = true;
+            $this->own[self::entry($key, $writer)] = true;
         }
         if ($this->file !== null && Quiet::call(fn(): bool => $this->write($this->file, $begun))) {
             $this->own = [];
@@ -184,11 +184,12 @@ final class PendingInvalidations
     }
 
     /**
-     * Hands the kept keys, each with the writers that invalidated it, to $apply and forgets them when it returns.
+     * Hands the kept keys, each with the writers that invalidated it, to $apply and forgets them when it returns. Ends when the
+     * call's time is over, so that no request waits for all that others kept: the next process applies the rest.
      *
      * @param \Closure(non-empty-array<string, list<string>>): mixed $apply
      *
-     * @return bool false: another process is applying them, or the file cannot be read or reset
+     * @return bool false: some are left, another process is applying them, or the file cannot be read or reset
      */
     public function apply(\Closure $apply): bool
     {
@@ -197,11 +198,12 @@ final class PendingInvalidations
             $own = $this->own;
             $this->own = [];
             try {
-                self::hand(\array_keys($own), $apply);
-            } catch (\Throwable $thrown) {
+                $own = \array_fill_keys($this->hand(\array_keys($own), $apply, $begun), true);
+            } finally {
                 $this->own += $own;
-
-                throw $thrown;
+            }
+            if ($this->own !== []) {
+                return false;
             }
         }
         if ($this->isFlagged() && $this->isPrivate() && !$this->flush($apply, $begun)) {
@@ -221,18 +223,24 @@ final class PendingInvalidations
             return false;
         }
         $mark = '';
+        $left = [];
         for ($round = 0; $round < self::ROUNDS; $round++) {
             if (!$this->isLocked($log->lock(...), $begun)) {
                 return false;
             }
             // A damaged file has the mark '-': which keys were in it is not known.
-            [$keys, $end] = Quiet::call(static fn(): ?array => $log->read($mark)) ?? [[self::ALL], '-'];
-            if ($end === $mark || $keys === []) {
+            [$added, $end] = Quiet::call(static fn(): ?array => $log->read($mark)) ?? [[self::ALL], '-'];
+            if ($left === [] && ($end === $mark || $added === [])) {
                 return $this->forget($log, $this->file);
+            }
+            if ($round > 0 && $this->isOver($begun)) {
+                Quiet::call(static fn(): bool => $log->restart(AppendLog::bytes(...$left, ...$added)));
+
+                return false;
             }
             $log->unlock();
             // Others may add keys while the store applies these; the next round takes them.
-            self::hand($keys, $apply);
+            $left = $this->hand($added, $apply, $begun);
             $mark = $end;
         }
 
@@ -240,14 +248,40 @@ final class PendingInvalidations
     }
 
     /**
+     * Hands over the first portion, and more of them until the call's time is over.
+     *
      * @param array<array-key> $kept
      * @param \Closure(non-empty-array<string, list<string>>): mixed $apply
+     *
+     * @return list<string> what is left of them
      */
-    private static function hand(array $kept, \Closure $apply): void
+    private function hand(array $kept, \Closure $apply, int $begun): array
     {
-        foreach (\array_chunk(self::byKey($kept), self::PORTION, true) as $portion) {
-            $apply($portion);
+        $left = [];
+        foreach (\array_chunk(self::byKey($kept), self::PORTION, true) as $i => $portion) {
+            if ($i === 0 || !$this->isOver($begun)) {
+                $apply($portion);
+                continue;
+            }
+            foreach ($portion as $key => $writers) {
+                foreach ($writers === [] ? [''] : $writers as $writer) {
+                    $left[] = self::entry($key, $writer);
+                }
+            }
         }
+
+        return $left;
+    }
+
+    /** Whether a call's time is over that began then. */
+    private function isOver(int $begun): bool
+    {
+        return \hrtime(true) - $begun >= $this->timeout * 1e9;
+    }
+
+    private static function entry(string $key, string $writer): string
+    {
+        return $writer === '' ? $key : "$writer $key";
     }
 
     /**

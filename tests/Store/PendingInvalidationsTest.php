@@ -131,6 +131,47 @@ final class PendingInvalidationsTest extends TestCase
         self::assertSame(['e::m'], self::applied($kept));
     }
 
+    /** A store that is slow after an outage would else hold up the first request by as long as it takes for all that was kept. */
+    public function testAProcessAppliesForAsLongAsACallMayTakeAndTheNextOneGoesOnThere(): void
+    {
+        $file = $this->file;
+        $kept = static fn(): PendingInvalidations => new PendingInvalidations($file, timeout: 0.05);
+        $keys = \array_map(static fn(int $i): string => "e::$i", \range(1, 2_000));
+        self::assertTrue($kept()->keep(\array_slice($keys, 0, 1_200)));
+        self::assertTrue($kept()->keep(\array_slice($keys, 1_200), 'writer'));
+        $applied = $portions = [];
+        for ($process = 0; $process < 20 && $kept()->pending(); $process++) {
+            $portions[$process] = 0;
+            $isAll = $kept()->apply(function (array $some) use ($kept, &$applied, &$portions, $process): void {
+                // Of a process that adds meanwhile.
+                $portions[$process]++ === 0 && $process < 2 && $kept()->keep(["e::added $process"]);
+                foreach ($some as $key => $writers) {
+                    $applied[$key] = $writers;
+                }
+                \usleep(60_000);
+            });
+            self::assertSame(!$kept()->pending(), $isAll);
+        }
+        self::assertSame([...$keys, 'e::added 0', 'e::added 1'], \array_keys($applied));
+        self::assertSame([[], ['writer'], ['writer'], []], [$applied['e::1200'], $applied['e::1201'], $applied['e::2000'], $applied['e::added 0']]);
+        self::assertSame(\array_fill(0, 5, 1), $portions);
+    }
+
+    public function testWhatAProcessKeepsInItsMemoryIsAppliedInPartsToo(): void
+    {
+        $kept = new PendingInvalidations(null, timeout: 0.05);
+        $keys = \array_map(static fn(int $i): string => "e::$i", \range(1, 1_200));
+        $kept->keep($keys);
+        $applied = [];
+        $apply = function (array $some) use (&$applied): void {
+            $applied = [...$applied, ...\array_keys($some)];
+            \usleep(60_000);
+        };
+        self::assertSame([false, false, true], [$kept->apply($apply), $kept->apply($apply), $kept->apply($apply)]);
+        self::assertSame($keys, $applied);
+        self::assertFalse($kept->pending());
+    }
+
     public function testAnOutageOfThousandsOfKeysFitsAndIsToldInPortions(): void
     {
         $keys = \array_map(static fn(int $i): string => "e:posts:option:$i", \range(1, 20_000));
