@@ -570,6 +570,8 @@ abstract class RedisConnection
     {
         $connection = new static($endpoint);
         $connection->begin();
+        // It has its share of the caller's time, and only the caller's call is given more.
+        $connection->prolonged = $connection->end;
         try {
             return $connection->call($commands);
         } finally {

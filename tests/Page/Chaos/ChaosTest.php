@@ -34,6 +34,9 @@ final class ChaosTest extends TestCase
     /** Purges of one page that follow one another, at the most. */
     private const ROUNDS = 6;
 
+    /** Seconds after which everything has long had its answer, even on a slow machine. */
+    private const LONGEST = 120;
+
     /** Of what happened, so much is told with a failure. */
     private const TOLD = 40;
 
@@ -143,6 +146,9 @@ final class ChaosTest extends TestCase
                     $this->check($page, $member, $least, $visit->answer());
                     unset($visits[$key]);
                 }
+            }
+            if (\hrtime(true) - $start > ($seconds + self::LONGEST) * 1e9) {
+                self::fail(\sprintf("%d visits and %d purges have no answer; the servers' processes:\n%s\n%s", \count($visits), \count($purges), $site->processes(), $site->log()));
             }
             \usleep(200);
         }

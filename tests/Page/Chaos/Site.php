@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Page\Chaos;
 
+use Larder\Lab\Service\Silence;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\TemporaryDirectory;
 
@@ -105,6 +106,19 @@ final class Site
     {
         $workers = $this->servers[\array_rand($this->servers)]->workers();
         $workers === [] || \posix_kill($workers[\array_rand($workers)], \SIGKILL);
+    }
+
+    /** What each process does now, by /proc: its state and processor time, and the system call in which it waits. */
+    public function processes(): string
+    {
+        $lines = [];
+        foreach ($this->servers as $server) {
+            foreach ([$server->pid(), ...$server->workers()] as $pid) {
+                $lines[] = \implode(' | ', \array_map(static fn(string $file): string => Silence::of(static fn(): string => \trim((string) \file_get_contents("/proc/$pid/$file"))), ['stat', 'wchan', 'syscall']));
+            }
+        }
+
+        return \implode("\n", $lines);
     }
 
     public function log(): string
