@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Coherence;
 
+use Larder\Lab\Service\Silence;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\Process;
 
@@ -99,10 +100,10 @@ final class Server
     public function hangsInApcu(array $pids): bool
     {
         foreach ($pids as $pid) {
-            $maps = (string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
+            $maps = (string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
             \preg_match_all('~^([0-9a-f]+)-([0-9a-f]+) .*/apcu\.so$~m', $maps, $ranges, \PREG_SET_ORDER);
             for ($sample = 0; $sample < self::SAMPLES; $sample++) {
-                $where = self::where($pid);
+                $where = Process::where($pid);
                 if ($where[0] === (self::FUTEX[\php_uname('m')] ?? '')) {
                     return true;
                 }
@@ -127,8 +128,8 @@ final class Server
     {
         $words = [];
         foreach ($pids as $pid) {
-            $where = self::where($pid);
-            $maps = (string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
+            $where = Process::where($pid);
+            $maps = (string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/maps"));
             $in = '';
             foreach (\explode("\n", $maps) as $line) {
                 if (\preg_match('/^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$/', $line, $parts) === 1
@@ -140,27 +141,6 @@ final class Server
         }
 
         return \implode('; ', $words);
-    }
-
-    /**
-     * What a process does, from /proc/PID/syscall (proc(5)): number of the system call, or -1, and last the program
-     * counter. Stopped for that, since nothing is said of one that runs.
-     *
-     * @return non-empty-list<string>
-     */
-    private static function where(int $pid): array
-    {
-        \posix_kill($pid, \SIGSTOP);
-        for ($i = 0; $i < 100; $i++) {
-            \usleep(500);
-            $text = \trim((string) self::quietly(static fn(): string|false => \file_get_contents("/proc/$pid/syscall")));
-            if ($text !== 'running') {
-                break;
-            }
-        }
-        \posix_kill($pid, \SIGCONT);
-
-        return \explode(' ', \str_replace('0x', '', $text));
     }
 
     /** A worker's process id. */
@@ -196,15 +176,5 @@ final class Server
     {
         $this->driver->kill();
         $this->fpm->stop();
-    }
-
-    private static function quietly(\Closure $call): mixed
-    {
-        \set_error_handler(static fn(): bool => true);
-        try {
-            return $call();
-        } finally {
-            \restore_error_handler();
-        }
     }
 }

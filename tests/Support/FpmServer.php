@@ -15,6 +15,11 @@ use Larder\Lab\Service\PhpFpmServer;
  */
 final class FpmServer
 {
+    /** sched_yield(2) on x86-64 and arm64. */
+    private const SCHED_YIELD = ['x86_64' => '24', 'aarch64' => '124'];
+
+    private const SAMPLES = 20;
+
     public readonly string $socket;
     public readonly TemporaryDirectory $directory;
 
@@ -98,6 +103,20 @@ final class FpmServer
     public function killWorkers(): void
     {
         $this->fpm->awaitOthers($this->killed());
+    }
+
+    /**
+     * Whether it hangs in php-fpm's own lock, of its table of workers: where the death of a worker leaves that locked, the
+     * others and the master try for ever, with sched_yield(2) in between (fpm_spinlock() of fpm_atomic.h).
+     */
+    public function hangs(): bool
+    {
+        $tries = 0;
+        for ($sample = 0; $sample < self::SAMPLES; $sample++) {
+            $tries += (int) (Process::where($this->pid())[0] === (self::SCHED_YIELD[\php_uname('m')] ?? ''));
+        }
+
+        return $tries > self::SAMPLES / 2;
     }
 
     /** What `systemctl reload php-fpm` does: the master starts itself anew, with new workers and an empty APCu. */

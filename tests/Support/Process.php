@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Support;
 
+use Larder\Lab\Service\Silence;
+
 /**
  * A child process: lines in, lines out, killed when this object goes or this process ends, however it ends.
  *
@@ -134,6 +136,27 @@ final class Process
         }
 
         return false;
+    }
+
+    /**
+     * What a process does, from /proc/PID/syscall (proc(5)): number of the system call, or -1, and last the program
+     * counter. Stopped for that, since nothing is said of one that runs.
+     *
+     * @return non-empty-list<string>
+     */
+    public static function where(int $pid): array
+    {
+        \posix_kill($pid, \SIGSTOP);
+        for ($i = 0; $i < 100; $i++) {
+            \usleep(500);
+            $text = \trim((string) Silence::of(static fn(): string|false => \file_get_contents("/proc/$pid/syscall")));
+            if ($text !== 'running') {
+                break;
+            }
+        }
+        \posix_kill($pid, \SIGCONT);
+
+        return \explode(' ', \str_replace('0x', '', $text));
     }
 
     public function __destruct()

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Tests\Page\Chaos;
 
-use Larder\Lab\Service\Silence;
 use Larder\Tests\Support\FpmServer;
 use Larder\Tests\Support\TemporaryDirectory;
 
@@ -19,7 +18,10 @@ final class Site
     public readonly TemporaryDirectory $directory;
 
     /** @var non-empty-list<FpmServer> */
-    public readonly array $servers;
+    private array $servers;
+
+    /** What the servers have said that were replaced. */
+    private string $said = '';
 
     private readonly string $page;
     private readonly string $purge;
@@ -31,11 +33,10 @@ final class Site
     public function __construct(array $cache, bool $hasFastDoor, int $servers)
     {
         $this->directory = new TemporaryDirectory();
-        $fpm = [];
-        for ($server = 0; $server < \max(1, $servers); $server++) {
-            $fpm[] = new FpmServer(6, ini: ['display_errors' => 0, 'error_reporting' => \E_ALL]);
+        $this->servers = [self::server()];
+        for ($server = 1; $server < $servers; $server++) {
+            $this->servers[] = self::server();
         }
-        $this->servers = $fpm;
         $root = \dirname(__DIR__, 3);
         $names = ['ROOT' => $root, 'CACHE' => \var_export($cache, true), 'DATA' => $this->directory->path, 'DOOR' => $hasFastDoor ? "require '$root/larder-serve.php';" : ''];
         $this->page = $this->directory->write('page.php', \strtr(<<<'PHP'
@@ -108,22 +109,28 @@ final class Site
         $workers === [] || \posix_kill($workers[\array_rand($workers)], \SIGKILL);
     }
 
-    /** What each process does now, by /proc: its state and processor time, and the system call in which it waits. */
-    public function processes(): string
+    /** Starts another php-fpm in the place of each that a killed worker has left locked; what was under way there is lost. */
+    public function heal(): void
     {
-        $lines = [];
-        foreach ($this->servers as $server) {
-            foreach ([$server->pid(), ...$server->workers()] as $pid) {
-                $lines[] = \implode(' | ', \array_map(static fn(string $file): string => Silence::of(static fn(): string => \trim((string) \file_get_contents("/proc/$pid/$file"))), ['stat', 'wchan', 'syscall']));
+        foreach ($this->servers as $i => $server) {
+            if ($server->hangs()) {
+                // A master that hangs obeys no other signal.
+                \array_map(static fn(int $pid): bool => \posix_kill($pid, \SIGKILL), [...$server->workers(), $server->pid()]);
+                $server->stop();
+                $this->said .= $server->log();
+                $this->servers[$i] = self::server();
             }
         }
-
-        return \implode("\n", $lines);
     }
 
     public function log(): string
     {
-        return \implode('', \array_map(static fn(FpmServer $server): string => $server->log(), $this->servers));
+        return $this->said . \implode('', \array_map(static fn(FpmServer $server): string => $server->log(), $this->servers));
+    }
+
+    private static function server(): FpmServer
+    {
+        return new FpmServer(6, ini: ['display_errors' => 0, 'error_reporting' => \E_ALL]);
     }
 
     private function socket(): string
