@@ -78,6 +78,8 @@ final class Chaos
             }
             if ($this->due('restart', 5.0, 12.0)) {
                 $how = $restarts[\array_rand($restarts)];
+                // A fail-over may take ten seconds, in which no stopped process would go on: it would count as hanging.
+                $this->goOn(true);
                 $this->incidents->lose(fn() => $this->engine->restart($how));
                 $this->incidents->count('engine restarted ' . $how);
             }
