@@ -70,6 +70,9 @@ final class Chaos
         if ($this->due('php-fpm reloaded', 8.0, 16.0)) {
             $this->reload($this->servers[\array_rand($this->servers)]);
         }
+        if ($this->engine->hasScripts() && $this->due('scripts forgotten', 0.1, 0.1)) {
+            $this->engine->forgetScripts();
+        }
         $restarts = $this->engine->restarts();
         if ($restarts !== []) {
             if ($this->snapshot < \hrtime(true)) {

@@ -129,6 +129,11 @@ final class Engine
         $this->memcached?->talk('flush_all');
     }
 
+    public function hasScripts(): bool
+    {
+        return $this->isServer() && $this->memcached === null;
+    }
+
     /** Redis forgets the scripts that it was sent. */
     public function forgetScripts(): void
     {
