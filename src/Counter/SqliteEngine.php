@@ -84,13 +84,13 @@ final class SqliteEngine implements Engine
 
     public function stored(SqliteConnection $connection): int
     {
-        return $this->execute($connection, 'SELECT value FROM counter WHERE name = ?', [$this->name])[0] ?? 0;
+        return $this->execute($connection, 'SELECT +value FROM counter WHERE name = ?', [$this->name])[0] ?? 0;
     }
 
     /** How much of a cell is in the value; null: the database does not know the cell. */
     public function seen(SqliteConnection $connection, int $cell): ?int
     {
-        return $this->execute($connection, 'SELECT seen FROM cell WHERE id = ?', [$cell])[0] ?? null;
+        return $this->execute($connection, 'SELECT +seen FROM cell WHERE id = ?', [$cell])[0] ?? null;
     }
 
     public function see(SqliteConnection $connection, int $cell, int $seen): void

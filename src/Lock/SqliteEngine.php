@@ -119,7 +119,7 @@ final class SqliteEngine implements Engine
     /** @return ?array{string, int} owner and fencing number; null: it is free */
     private function holder(SqliteConnection $connection, string $name): ?array
     {
-        $row = $connection->named('SELECT owner, fence, boot, until, wall, process FROM lock WHERE name = :b_name', ['b_name' => $name])[0] ?? null;
+        $row = $connection->named('SELECT +owner, +fence, +boot, +until, +wall, +process FROM lock WHERE name = :b_name', ['b_name' => $name])[0] ?? null;
         if ($row === null) {
             return null;
         }

@@ -48,7 +48,7 @@ final class SqliteEngine implements Engine
             $wall = Clock::wall();
             $boot = MachineBoot::id();
             /** @var array{string, int, int, string}|false $row */
-            $row = $connection->find('SELECT boot, at, wall, state FROM counted WHERE key = ?', $key);
+            $row = $connection->find('SELECT +boot, +at, +wall, +state FROM counted WHERE key = ?', $key);
             [$state, $decision, $until] = $algorithm->count($row === false ? [] : self::times($algorithm, $row, $boot, $now, $wall), $now, $limit, $window, $fill, $cost);
             if ($cost > 0 && $decision->isAllowed) {
                 $connection->execute('REPLACE INTO counted (key, boot, at, wall, until, state) VALUES (?, ?, ?, ?, ?, ?)', [$key, $boot, $now, $wall, $until, \pack('P*', ...$state)], self::TYPES);

@@ -60,7 +60,7 @@ final class SqliteEngine implements Engine
             $isTaken = false;
             try {
                 $until = Clock::wall() + $keep;
-                [$version, $data, $end] = $this->database->connection()->named('SELECT version, data, until FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => Clock::wall()])[0] ?? ['', '', $until];
+                [$version, $data, $end] = $this->database->connection()->named('SELECT +version, +data, +until FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => Clock::wall()])[0] ?? ['', '', $until];
                 $end < $until && $this->extend($key, $until);
                 $isTaken = $version !== '' || !$isKnown;
             } finally {
@@ -81,7 +81,7 @@ final class SqliteEngine implements Engine
             try {
                 return $this->database->transaction(function (SqliteConnection $connection) use ($key, $version, $new, $data, $ttl): bool {
                     $now = Clock::wall();
-                    $there = $connection->named('SELECT version FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => $now])[0][0] ?? '';
+                    $there = $connection->named('SELECT +version FROM session WHERE id = :id AND until > :now', ['id' => $key, 'now' => $now])[0][0] ?? '';
                     // The lock may end just now. So the version decides, in the transaction that writes.
                     if ($this->locks === null ? $there === '' && $version !== '' : $there !== $version) {
                         return false;

@@ -14,6 +14,9 @@ use Larder\System\Quiet;
  *
  * In a web server PHP keeps the connection from request to request. This object holds all prepared statements, so that a
  * forked child can drop all of them at once.
+ *
+ * A web request prepares each statement that it executes. Of a bare column SQLite then notes table, name and declared type,
+ * 5,000 instructions; "SELECT +value" spares that.
  */
 class SqliteConnection
 {
