@@ -10,8 +10,10 @@ namespace Larder\Store;
  */
 final class Invalidation
 {
-    /** Lost races after which it gives up. */
+    /** Lost races after which it gives up; and so many, where they have taken so long (nanoseconds): over a slow network each takes long. */
     private const TRIES = 200;
+    private const FEW = 3;
+    private const LONG = 1_000_000_000;
 
     /**
      * @param \Closure(non-empty-list<Change>): ?non-empty-list<ChangeResult> $write
@@ -60,7 +62,8 @@ final class Invalidation
     private function all(array $results, array $ended, int $now, string $kind = ''): ?array
     {
         $open = $results;
-        for ($try = 0; $try < self::TRIES; $try++) {
+        $begun = (int) \hrtime(true);
+        for ($try = 0; $try < self::TRIES && ($try < self::FEW || \hrtime(true) - $begun < self::LONG); $try++) {
             $changes = [];
             foreach ($open as $key => $result) {
                 $key = (string) $key;

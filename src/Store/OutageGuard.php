@@ -221,6 +221,8 @@ final class OutageGuard
             $writer = \bin2hex(\random_bytes(6));
             $applied = $this->call(function (Store $store) use ($writer): bool {
                 $invalidation = new Invalidation(fn(array $changes): array => $this->put($store, $changes), $writer);
+                // Connecting has a time-out of its own, as where nothing is kept: a slow server that works must not fail here.
+                $store->now();
 
                 return $this->pending->apply(fn(array $kept) => $invalidation->make($kept, $store->now(...)) || throw Failure::because($this->name, 'other processes changed a key again and again'));
             });

@@ -54,8 +54,8 @@ final class PendingInvalidations
     private const GATE = 0.05;
     /** How many times one process applies what others added while it applied the rest. */
     private const ROUNDS = 20;
-    /** Keys handed to the store in one call, so that each call fits into its time-out. */
-    private const PORTION = 500;
+    /** Keys handed to the store in one call, so that each call fits into its time-out: as many as Redis takes in one round trip. */
+    private const PORTION = 400;
     /** Keys that a process keeps in memory; with more, everything counts as changed. */
     private const MOST = 20_000;
 
@@ -195,12 +195,12 @@ final class PendingInvalidations
     {
         $begun = (int) \hrtime(true);
         if ($this->own !== []) {
-            $own = $this->own;
+            $left = \array_keys($this->own);
             $this->own = [];
             try {
-                $own = \array_fill_keys($this->hand(\array_keys($own), $apply, $begun), true);
+                $this->hand($left, $apply, $begun);
             } finally {
-                $this->own += $own;
+                $this->own += \array_fill_keys($left, true);
             }
             if ($this->own !== []) {
                 return false;
@@ -223,54 +223,76 @@ final class PendingInvalidations
             return false;
         }
         $mark = '';
-        $left = [];
         for ($round = 0; $round < self::ROUNDS; $round++) {
             if (!$this->isLocked($log->lock(...), $begun)) {
                 return false;
             }
             // A damaged file has the mark '-': which keys were in it is not known.
-            [$added, $end] = Quiet::call(static fn(): ?array => $log->read($mark)) ?? [[self::ALL], '-'];
-            if ($left === [] && ($end === $mark || $added === [])) {
+            [$left, $end] = Quiet::call(static fn(): ?array => $log->read($mark)) ?? [[self::ALL], '-'];
+            if ($end === $mark || $left === []) {
                 return $this->forget($log, $this->file);
             }
             if ($round > 0 && $this->isOver($begun)) {
-                Quiet::call(static fn(): bool => $log->restart(AppendLog::bytes(...$left, ...$added)));
+                Quiet::call(static fn(): bool => $log->restart(AppendLog::bytes(...$left)));
 
                 return false;
             }
             $log->unlock();
             // Others may add keys while the store applies these; the next round takes them.
-            $left = $this->hand($added, $apply, $begun);
             $mark = $end;
+            $all = \count($left);
+            try {
+                $this->hand($left, $apply, $begun);
+            } finally {
+                // What is applied goes now, or a store that fails again and again would begin with it again and again.
+                $left === [] || \count($left) === $all || $this->leave($log, $left, $mark);
+            }
+            if ($left !== []) {
+                return false;
+            }
         }
 
         return false;
     }
 
     /**
-     * Hands over the first portion, and more of them until the call's time is over.
+     * Hands over the first portion, and more of them until the call's time is over or one fails.
      *
-     * @param array<array-key> $kept
+     * @param list<array-key> $left in: the kept keys; out: those that are left of them
      * @param \Closure(non-empty-array<string, list<string>>): mixed $apply
      *
-     * @return list<string> what is left of them
+     * @param-out list<string> $left
      */
-    private function hand(array $kept, \Closure $apply, int $begun): array
+    private function hand(array &$left, \Closure $apply, int $begun): void
     {
-        $left = [];
-        foreach (\array_chunk(self::byKey($kept), self::PORTION, true) as $i => $portion) {
-            if ($i === 0 || !$this->isOver($begun)) {
-                $apply($portion);
-                continue;
+        $portions = \array_chunk(self::byKey($left), self::PORTION, true);
+        try {
+            for ($done = 0; $done < \count($portions) && ($done === 0 || !$this->isOver($begun)); $done++) {
+                $apply($portions[$done]);
             }
-            foreach ($portion as $key => $writers) {
-                foreach ($writers === [] ? [''] : $writers as $writer) {
-                    $left[] = self::entry($key, $writer);
+        } finally {
+            $left = [];
+            foreach (\array_slice($portions, $done) as $portion) {
+                foreach ($portion as $key => $writers) {
+                    foreach ($writers === [] ? [''] : $writers as $writer) {
+                        $left[] = self::entry($key, $writer);
+                    }
                 }
             }
         }
+    }
 
-        return $left;
+    /**
+     * Leaves to the next process so much of what this one has read, and what others have added since.
+     *
+     * @param list<string> $left
+     */
+    private function leave(AppendLog $log, array $left, string $mark): void
+    {
+        if ($log->lock(self::LEAST)) {
+            Quiet::call(static fn(): bool => ($added = $log->read($mark)) !== null && $log->restart(AppendLog::bytes(...$left, ...$added[0])));
+            $log->unlock();
+        }
     }
 
     /** Whether a call's time is over that began then. */

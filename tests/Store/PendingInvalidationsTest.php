@@ -10,6 +10,7 @@ use Larder\Tests\Contract\Forks;
 use Larder\Tests\Support\Process;
 use Larder\Tests\Support\TemporaryDirectory;
 use PHPUnit\Framework\Attributes\DataProvider;
+use PHPUnit\Framework\Attributes\TestWith;
 use PHPUnit\Framework\TestCase;
 
 /** The file of invalidations that wait for the store: nothing that went in is ever lost. */
@@ -154,7 +155,32 @@ final class PendingInvalidationsTest extends TestCase
         }
         self::assertSame([...$keys, 'e::added 0', 'e::added 1'], \array_keys($applied));
         self::assertSame([[], ['writer'], ['writer'], []], [$applied['e::1200'], $applied['e::1201'], $applied['e::2000'], $applied['e::added 0']]);
-        self::assertSame(\array_fill(0, 5, 1), $portions);
+        self::assertSame(\array_fill(0, 6, 1), $portions);
+    }
+
+    /** As where the connection breaks after some replies, each time. */
+    #[TestWith([true], 'in a file')]
+    #[TestWith([false], "in the process's memory")]
+    public function testWhatIsAppliedBeforeAFailureIsNotAppliedAgain(bool $isFile): void
+    {
+        $kept = new PendingInvalidations($isFile ? $this->file : null);
+        $keys = \array_map(static fn(int $i): string => "e::$i", \range(1, 2_000));
+        $kept->keep($keys);
+        $applied = [];
+        for ($process = 0; $process < 20 && $kept->pending(); $process++) {
+            $portions = 0;
+            try {
+                $kept->apply(static function (array $some) use (&$applied, &$portions): void {
+                    if (++$portions === 3) {
+                        throw new \DomainException('no');
+                    }
+                    $applied = [...$applied, ...\array_keys($some)];
+                });
+            } catch (\DomainException) {
+            }
+        }
+        self::assertSame($keys, $applied);
+        self::assertSame(3, $process);
     }
 
     public function testWhatAProcessKeepsInItsMemoryIsAppliedInPartsToo(): void
