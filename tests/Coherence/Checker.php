@@ -52,7 +52,7 @@ final class Checker
     private array $dead = [];
 
     /**
-     * @param list<int>              $losses   when a server lost what it had, or may have
+     * @param list<array{int, int}> $losses   from when until when a server lost what it had, or may have
      * @param bool                   $forgets  it may lose any record at any time
      * @param int                    $ahead    seconds by which one clock may be ahead of another
      * @param list<array{int, int}> $overlaps from when until when two servers took themselves for the primary
@@ -244,8 +244,8 @@ final class Checker
         if ($this->forgets) {
             return true;
         }
-        foreach ($this->losses as $loss) {
-            if ($loss >= $from && $loss <= $to) {
+        foreach ($this->losses as [$begun, $over]) {
+            if ($begun <= $to && $over >= $from) {
                 return true;
             }
         }

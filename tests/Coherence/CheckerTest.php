@@ -31,7 +31,7 @@ final class CheckerTest extends TestCase
 
     /**
      * @param array<string, string> $diaries
-     * @param list<int>             $losses
+     * @param list<array{int, int}> $losses
      * @param list<array{int, int}> $overlaps
      */
     #[DataProvider('histories')]
@@ -45,7 +45,7 @@ final class CheckerTest extends TestCase
         self::assertSame($expected === null ? [] : [$expected], $found);
     }
 
-    /** @return iterable<string, array{0: ?string, 1: array<string, string>, 2?: list<int>, 3?: list<array{int, int}>}> */
+    /** @return iterable<string, array{0: ?string, 1: array<string, string>, 2?: list<array{int, int}>, 3?: list<array{int, int}>}> */
     public static function histories(): iterable
     {
         $reads = static fn(int $begin, string $value, string $tier = 'n', ?int $at = null): string => "R $begin\nG " . ($at ?? $begin + 1) . ' '
@@ -98,7 +98,7 @@ final class CheckerTest extends TestCase
         // Stored all the time, so that only the intent's promise counts; the writer was killed.
         $intent = static fn(string $then): array => ['a' => "R 100\nB 205 set 0 " . self::OLD . "\nE 600 1\nZ 700 1\n", 'b' => "R 200\nB 201 intend 0\nE 203 1\n" . self::WRITES . $then];
         yield 'older than the database, with an intent' => [self::OLDER, $intent('') + ['c' => $reads(300, self::OLD)]];
-        yield 'the intent went with its server' => [null, $intent('') + ['c' => $reads(300, self::OLD)], [205]];
+        yield 'the intent went with its server' => [null, $intent('') + ['c' => $reads(300, self::OLD)], [[205, 205]]];
         $both = $intent('') + ['c' => $reads(300, self::OLD)];
         yield 'two servers took themselves for the primary' => [null, $both, [], [[290, 310]]];
         yield 'not any more' => [self::OLDER, $both, [], [[290, 300]]];
@@ -156,7 +156,9 @@ final class CheckerTest extends TestCase
         yield 'a count from before' => ['a count from before', ['a' => $counted, 'b' => "R 160\nN 170 180 1 1\nZ 190 1\n"]];
         yield 'a lock given once' => [null, ['a' => "R 100\nB 110 lock 7\nE 120 1\nB 130 lock 7\nE 140 0\nZ 150 2\n"]];
         yield 'a lock given twice' => ['a lock given to two', ['a' => "R 100\nB 110 lock 7\nE 120 1\nZ 150 1\n", 'b' => "R 100\nB 115 lock 7\nE 125 1\nZ 150 1\n"]];
-        yield 'a lock given again after the server had lost it' => [null, ['a' => "R 100\nB 110 lock 7\nE 120 1\nZ 150 1\n", 'b' => "R 200\nB 215 lock 7\nE 225 1\nZ 250 1\n"], [180]];
+        yield 'a lock given again after the server had lost it' => [null, ['a' => "R 100\nB 110 lock 7\nE 120 1\nZ 150 1\n", 'b' => "R 200\nB 215 lock 7\nE 225 1\nZ 250 1\n"], [[180, 190]]];
+        yield 'a lock given again while the server was losing it' => [null, ['a' => "R 100\nB 110 lock 7\nE 120 1\nZ 150 1\n", 'b' => "R 200\nB 215 lock 7\nE 225 1\nZ 250 1\n"], [[90, 400]]];
+        yield 'a lock given again long after that' => ['a lock given to two', ['a' => "R 9000000100\nB 9000000110 lock 7\nE 9000000120 1\nZ 9000000150 1\n", 'b' => "R 9000000200\nB 9000000215 lock 7\nE 9000000225 1\nZ 9000000250 1\n"], [[80, 90]]];
         yield 'PHP complains' => ['an exception or a complaint of PHP', ['a' => "R 100\nX 105 Undefined variable\nZ 110 0\n"]];
     }
 

@@ -267,6 +267,7 @@ final class Engine
                 Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'another primary', 20.0);
             } elseif ($this->sentinels !== null) {
                 $this->sentinels->ask('SENTINEL', 'FAILOVER', RedisSentinels::MASTER);
+                Wait::until(fn(): bool => ($new = $this->primary($old)) !== null && $new !== $old, 'the fail-over', 10.0);
             } elseif (($replica = $this->cluster?->replica($old)) !== null) {
                 $replica->command('CLUSTER', 'FAILOVER');
                 // A slot that is moved in the middle of it has two owners for a moment, whatever its user does.

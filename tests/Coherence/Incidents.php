@@ -16,7 +16,7 @@ final class Incidents
     /** @var array<string, int> by process, the name of its diary: when it was dead */
     public array $deaths = [];
 
-    /** @var list<int> when the engine may have lost what it had */
+    /** @var list<array{int, int}> from when until when the engine may have lost what it had: when exactly, only a new primary knows */
     public array $losses = [];
 
     /** @var list<array{int, int}> from when until when two servers took themselves for the primary, which docs/several-servers.md excepts */
@@ -42,10 +42,9 @@ final class Incidents
     /** The engine loses what it has while this is done. */
     public function lose(\Closure $do): void
     {
-        $this->losses[] = \hrtime(true);
+        $from = \hrtime(true);
         $do();
-        // Others may have found the old one until now.
-        $this->losses[] = \hrtime(true);
+        $this->losses[] = [$from, \hrtime(true)];
     }
 
     /**
@@ -59,7 +58,7 @@ final class Incidents
         $from = \hrtime(true);
         if ($do()) {
             $to = \hrtime(true);
-            \array_push($this->losses, $from, $to);
+            $this->losses[] = [$from, $to];
             $this->overlaps[] = [$from, $to + self::NEXT];
             $this->count('two primaries');
         }

@@ -123,8 +123,8 @@ final class Outcome
                 }
             }
         }
-        foreach ($incidents->losses as $time) {
-            $lines[] = [$time, "$time engine restarted"];
+        foreach ($incidents->losses as [$begun, $over]) {
+            \array_push($lines, [$begun, "$begun engine is restarted"], [$over, "$over engine is restarted"]);
         }
         foreach ($incidents->deaths as $process => $time) {
             $lines[] = [$time, "$time $process is dead"];
