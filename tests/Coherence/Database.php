@@ -101,7 +101,7 @@ final class Database
 
     private function all(): string
     {
-        \flock($this->file, \LOCK_SH);
+        self::hold($this->file, \LOCK_SH);
         $all = (string) \stream_get_contents($this->file, -1, 0);
         \flock($this->file, \LOCK_UN);
 
@@ -111,7 +111,7 @@ final class Database
     /** @param array<int, int> $versions by row */
     private function put(array $versions): void
     {
-        \flock($this->file, \LOCK_EX);
+        self::hold($this->file, \LOCK_EX);
         foreach ($versions as $row => $version) {
             \fseek($this->file, $row * self::WIDTH);
             \fwrite($this->file, \str_pad((string) $version, self::WIDTH, '0', \STR_PAD_LEFT));
@@ -123,9 +123,21 @@ final class Database
     private function lock(int $row)
     {
         $lock = self::open("$this->path.row-$row");
-        \flock($lock, \LOCK_EX);
+        self::hold($lock, \LOCK_EX);
 
         return $lock;
+    }
+
+    /**
+     * Waits for a lock. A reload of php-fpm sends its workers a signal, which ends flock(2) without one.
+     *
+     * @param resource             $file
+     * @param \LOCK_SH|\LOCK_EX $kind
+     */
+    private static function hold($file, int $kind): void
+    {
+        while (!\flock($file, $kind)) {
+        }
     }
 
     private static function version(string $all, int $row): int

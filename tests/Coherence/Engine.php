@@ -183,11 +183,13 @@ final class Engine
         }
     }
 
-    public function restart(string $how): void
+    /** @return ?array{int, int} when another server took over: as failOver() */
+    public function restart(string $how): ?array
     {
         if ($this->sentinels !== null || $this->cluster !== null) {
-            $this->failOver($how);
-        } elseif ($this->single !== null) {
+            return $this->failOver($how);
+        }
+        if ($this->single !== null) {
             $this->behind = \array_reverse($this->behind);
             $how === 'by an empty one' && $this->behind[0]->command('FLUSHALL');
             $this->single->lead($this->behind[0]);
@@ -200,6 +202,8 @@ final class Engine
         } else {
             $this->redis->restart($how !== 'without its data');
         }
+
+        return null;
     }
 
     public function stop(): void
@@ -252,31 +256,51 @@ final class Engine
         }
     }
 
-    /** Another server takes over; the old one comes back as its replica. */
-    private function failOver(string $how): void
+    /**
+     * Another server takes over; the old one comes back as its replica.
+     *
+     * @return ?array{int, int} when it was not seen yet, and when it was (hrtime); null: that is not known
+     */
+    private function failOver(string $how): ?array
     {
         if (!$this->settle()) {
-            return;
+            return null;
         }
         $old = $this->primary();
+        $turn = null;
+        $last = 0;
+        $others = function () use ($old, &$turn, &$last): bool {
+            $now = \hrtime(true);
+            $new = $this->primary($old);
+            if ($new === null || $new === $old) {
+                $last = $now;
+
+                return false;
+            }
+            $turn = $last === 0 ? null : [$last, \hrtime(true)];
+
+            return true;
+        };
         try {
             if ($how === 'moved') {
                 $this->cluster?->move(Door::PREFIX);
             } elseif ($how === 'killed') {
                 $old?->kill();
-                Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'another primary', 20.0);
+                Wait::until($others, 'another primary', 20.0);
             } elseif ($this->sentinels !== null) {
                 $this->sentinels->ask('SENTINEL', 'FAILOVER', RedisSentinels::MASTER);
-                Wait::until(fn(): bool => ($new = $this->primary($old)) !== null && $new !== $old, 'the fail-over', 10.0);
+                Wait::until($others, 'the fail-over', 10.0);
             } elseif (($replica = $this->cluster?->replica($old)) !== null) {
                 $replica->command('CLUSTER', 'FAILOVER');
                 // A slot that is moved in the middle of it has two owners for a moment, whatever its user does.
-                Wait::until(fn(): bool => ($new = $this->primary()) !== null && $new !== $old, 'the fail-over', 5.0);
+                Wait::until($others, 'the fail-over', 5.0);
             }
         } catch (\Exception) {
             // Too early: the servers have not yet done with the one before.
         }
         $old === null || $old->isRunning() || $old->start();
+
+        return $turn;
     }
 
     private function place(): string

@@ -39,12 +39,16 @@ final class Incidents
         $this->deaths[$diary] = \hrtime(true);
     }
 
-    /** The engine loses what it has while this is done. */
+    /**
+     * The engine loses what it has while this is done.
+     *
+     * @param \Closure(): mixed $do may return from when until when that was, where it is more exactly known
+     */
     public function lose(\Closure $do): void
     {
         $from = \hrtime(true);
-        $do();
-        $this->losses[] = [$from, \hrtime(true)];
+        $turn = $do();
+        $this->losses[] = \is_array($turn) ? $turn : [$from, \hrtime(true)];
     }
 
     /**
