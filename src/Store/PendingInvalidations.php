@@ -245,7 +245,7 @@ final class PendingInvalidations
                 $this->hand($left, $apply, $begun);
             } finally {
                 // What is applied goes now, or a store that fails again and again would begin with it again and again.
-                $left === [] || \count($left) === $all || $this->leave($log, $left, $mark);
+                $left === [] || ($round === 0 && \count($left) === $all) || $this->leave($log, $left, $mark);
             }
             if ($left !== []) {
                 return false;
