@@ -33,7 +33,6 @@ final class Reader
         private readonly View $view,
         private readonly Truth $truth,
         public readonly EntrySigner $signer,
-        private readonly Leases $leases,
     ) {
         $this->history = $view->history;
         $this->near = $view->near;
@@ -52,69 +51,71 @@ final class Reader
      * Reads the valid value of a key from the truth tier, and copies it into the request tier. If there is none, returns null
      * and sets $found to false.
      *
-     * @param bool      $once   asks for no more than the record: it may not tell whether there is a value
-     * @param ?Snapshot $missed set by that if there is none
+     * @param ?string   $lease  for a caller that computes the value if there is none: the name of the key's lease, which is read
+     *                          beside the key where that costs nothing
+     * @param ?Snapshot $missed set if there is none: what was read; null: the store did not answer
      */
-    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found, bool $once = false, ?Snapshot &$missed = null): mixed
+    public function value(string $key, string $name, Space $space, RequestTier $copies, mixed &$found, ?string $lease = null, ?Snapshot &$missed = null): mixed
     {
         $found = false;
+        $missed = null;
         $history = $this->history;
-        $snapshot = null;
         // A near tier gets a copy, with the position of the whole answer. And where markers cannot be had one by one, the first
         // read of a space asks for its floor too.
         $view = $this->view;
         $floor = $this->near === null && $view->isBegun ? $view->floors[$space->path] ?? ($this->truth->readsPosition() ? $view->floor($space) : null) : null;
-        if ($floor !== null) {
-            $answer = $this->truth->readOne($name);
-            if ($answer === null) {
-                $history->unanswered($name);
+        $answer = $floor === null ? $this->beside($name, $space, $lease) : $this->truth->readOne($name);
+        if ($answer === null) {
+            $history->unanswered($name);
 
-                return null;
-            }
-            if (\is_array($answer)) {
-                [$body, $position, $epoch] = $answer;
-            } else {
-                $snapshot = $answer;
-                $record = $answer->records[$name] ?? null;
-                $body = $record?->body;
-                $position = $record->position ?? $answer->at;
-                $epoch = $answer->epoch;
-            }
-            if ($body === null && $epoch === $history->epoch) {
-                $this->truth->misses++;
-                $this->view->observer?->truth($space, false);
-                $history->miss($name, $position);
-                if ($once) {
-                    $missed = new Snapshot($epoch, $position, []);
-                }
-
-                return null;
-            }
-            $plain = $body === null || $this->isUnsigned ? $body : $this->signer->unseal($name, $body);
-            if (isset($plain[Entry::PLAIN]) && $position > $floor && $epoch === $history->epoch) {
-                $left = 0;
-                $at = $plain[0] === 'v' ? Entry::PLAIN : ($plain[0] === 'w' ? Entry::timed($plain, $this->truth->now(), $left) : 0);
-                $entry = $at === 0 ? Entry::fromBody($plain) : null;
-                if ($at !== 0 || ($entry !== null && $entry->sure === 0 && $this->good($entry, $position, $space) && $epoch === $history->epoch)) {
-                    $this->truth->hits++;
-                    $this->view->observer?->truth($space, true);
-                    $position > $history->start && $history->hit($name, $position, false);
-
-                    return $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
-                }
-            }
-        }
-        if ($once) {
             return null;
         }
+        $floor ??= $view->floor($space);
+        $snapshot = null;
+        if (\is_array($answer)) {
+            [$body, $position, $epoch] = $answer;
+        } else {
+            $snapshot = $answer;
+            $record = $answer->records[$name] ?? null;
+            $body = $record?->body;
+            $position = $record->position ?? $answer->at;
+            $epoch = $answer->epoch;
+        }
+        if ($body === null && $epoch === $history->epoch) {
+            $this->truth->misses++;
+            $view->observer?->truth($space, false);
+            $history->miss($name, $position);
+            $missed = $lease === null ? null : $snapshot ?? new Snapshot($epoch, $position, []);
+
+            return null;
+        }
+        $plain = $body === null || $this->isUnsigned ? $body : $this->signer->unseal($name, $body);
+        if ($this->near === null && isset($plain[Entry::PLAIN]) && $position > $floor && $epoch === $history->epoch) {
+            $left = 0;
+            $at = $plain[0] === 'v' ? Entry::PLAIN : ($plain[0] === 'w' ? Entry::timed($plain, $this->truth->now(), $left) : 0);
+            $entry = $at === 0 ? Entry::fromBody($plain) : null;
+            if ($at !== 0 || ($entry !== null && $entry->sure === 0 && $this->good($entry, $position, $space) && $epoch === $history->epoch)) {
+                $this->truth->hits++;
+                $view->observer?->truth($space, true);
+                $position > $history->start && $history->hit($name, $position, false);
+
+                return $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
+            }
+        }
         if ($snapshot === null || $snapshot->epoch !== $history->epoch) {
-            $snapshot = $this->readBeside(null, [$name], [$space]);
-            // Even if there is no record: the next read needs the floor.
-            $snapshot === null ? $history->unanswered($name) : $this->view->floor($space);
+            $snapshot = $this->beside($name, $space, $lease);
+            $snapshot === null ? $history->unanswered($name) : $view->floor($space);
         }
         $entry = $snapshot === null ? null : $this->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+        $value = $entry === null ? null : $copies->put($key, $entry, $found);
+        $missed = $found ? null : $snapshot;
 
-        return $entry === null ? null : $copies->put($key, $entry, $found);
+        return $value;
+    }
+
+    private function beside(string $name, Space $space, ?string $lease): ?Snapshot
+    {
+        return $this->readBeside(null, $lease === null ? [$name] : [$name, $lease], [$space]);
     }
 
     /**
@@ -394,7 +395,7 @@ final class Reader
 
                 return null;
             }
-            if ($this->leases->renews($key, Entry::BOUNDED_LIFE)) {
+            if ($this->view->leases()->renews($key, Entry::BOUNDED_LIFE)) {
                 $this->history->anew($key, $snapshot->at);
 
                 return null;

@@ -52,40 +52,24 @@ final class Remember
         $view = $this->view;
         $lease = Space::lease($name);
         $changes = $view->changes;
-        $entry = $snapshot = null;
-        if ($view->near !== null) {
-            $entry = $this->reader->near($name, $space, $own);
-        } else {
-            // Most calls find the value, and need not look at the lease.
-            $value = $this->reader->value($key, $name, $space, $copies, $found, true, $snapshot);
-            if ($found && !$copies->renews($key)) {
-                $changes === $view->changes || $copies->drop($key);
-
+        $snapshot = null;
+        $entry = $view->near === null ? null : $this->reader->near($name, $space, $own);
+        $value = $entry === null
+            ? $this->reader->value($key, $name, $space, $copies, $found, $lease, $snapshot)
+            : $copies->put($key, $entry, $found);
+        $changes === $view->changes || $copies->drop($key);
+        if ($found) {
+            if (!$copies->renews($key)) {
                 return $value;
             }
-        }
-        if ($entry === null && $snapshot === null) {
-            $snapshot = $this->reader->read([$name, $lease], $space);
-            if ($snapshot !== null) {
-                $entry = $this->reader->judgeRecord($name, $snapshot->records[$name] ?? null, $snapshot, $space);
+            // The soft expiry has passed: one process renews the value, the others get the old one at once. The copy
+            // is dropped so that the next call asks again.
+            $copies->drop($key);
+            if ($this->leases->holds($name) || $this->leases->take($name, $this->lease) !== true) {
+                return $value;
             }
-        }
-        if ($entry !== null) {
-            $value = $this->keep($copies, $key, $entry, $changes, $found);
-            if ($found) {
-                // To ask for the time costs the first time as much as the read.
-                if ($entry->soft === 0 || !$entry->stale($this->truth->now())) {
-                    return $value;
-                }
-                // The soft expiry has passed: one process renews the value, the others get the old one at once. The copy
-                // is dropped so that the next call asks again.
-                $copies->drop($key);
-                if ($this->leases->holds($name) || $this->leases->take($name, $this->lease) !== true) {
-                    return $value;
-                }
 
-                return $this->compute($name, $key, $space, $copies, $begin, true);
-            }
+            return $this->compute($name, $key, $space, $copies, $begin, true);
         }
         if ($this->leases->holds($name)) {
             // This process holds the lease: it asks from within its own computation, or was chosen to renew the value.

@@ -189,7 +189,7 @@ final class Request
         // Not before: a request that finds all in near memory has nothing to do at its end.
         self::$registered || self::endWithPhp();
 
-        $made = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null), $this->view->leases());
+        $made = new Reader($this->view, $this->truth, $this->signer ?? new EntrySigner(null));
 
         return $this->reader ??= $made;
     }

@@ -159,6 +159,8 @@ final class View
         $copies->current = &$this->version;
         $copies->changes = &$this->changes;
         $copies->due = $this->due;
+        // Without a near tier open() has nothing to set.
+        $this->near !== null || $copies->version = $this->version;
         $entry = [$space, \WeakReference::create($copies)];
         $there = $this->copies($space);
         if ($there !== null) {
