@@ -207,6 +207,10 @@ final class Mutants
                 ['Request\Reader' => [
                     'if ($snapshot !== null && $snapshot->epoch !== $this->history->epoch) {' => 'if (false) {',
                     '|| $snapshot->epoch !== $this->history->epoch ? null : $entry;' => '? null : $entry;',
+                    'if ($body === null && $epoch === $history->epoch) {' => 'if ($body === null) {',
+                    '$position > $floor && $epoch === $history->epoch) {' => '$position > $floor) {',
+                    '$this->good($entry, $position, $space) && $epoch === $history->epoch)) {' => '$this->good($entry, $position, $space))) {',
+                    'if ($snapshot === null || $snapshot->epoch !== $history->epoch) {' => 'if ($snapshot === null) {',
                 ]],
                 ['fills tagged', 'writes, invalidates', 'begins anew'], [0, 1], 'none', true, true,
             ],
