@@ -49,7 +49,7 @@ final class SeveralServersTest extends TestCase
     public function testTheTableOfWhatARequestCosts(): void
     {
         RedisServer::demand();
-        $bench = new Process([\PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'larder.state=' . ($directory = new TemporaryDirectory())->path, \dirname(__DIR__, 2) . '/bench/far.php']);
+        $bench = new Process([\PHP_BINARY, '-d', 'apc.enable_cli=1', '-d', 'larder.state=' . ($directory = new TemporaryDirectory())->path, \dirname(__DIR__, 2) . '/bench/far.php', '--counts']);
         $rows = static function (string $text): array {
             \preg_match_all('/^(\w.*?) {2,}(\d+) +(\d+) +(\d+) +(\d+)$/m', $text, $found, \PREG_SET_ORDER);
 
