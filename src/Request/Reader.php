@@ -98,8 +98,10 @@ final class Reader
                 $this->truth->hits++;
                 $view->observer?->truth($space, true);
                 $position > $history->start && $history->hit($name, $position, false);
+                $value = $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
+                $missed = $found ? null : $snapshot;
 
-                return $entry === null ? $copies->putBody($key, $plain, $at, $left, $found) : $copies->put($key, $entry, $found);
+                return $value;
             }
         }
         if ($snapshot === null || $snapshot->epoch !== $history->epoch) {

@@ -64,8 +64,8 @@ final class RedisUserTest extends TestCase
         foreach ($rules as $i => $rule) {
             $others = $rules;
             unset($others[$i]);
-            self::assertNotNull($this->failing($door, \array_values($others)), "Nothing fails without $rule.");
-            self::assertNotSame([], \preg_grep($rule[0] === '~' ? '/^key larder:/' : '/^command ' . \preg_quote(\substr($rule, 1), '/') . ' /i', $this->server()->refusals()) ?: [], "It was not for $rule.");
+            self::assertNotNull($failure = $this->failing($door, \array_values($others)), "Nothing fails without $rule.");
+            self::assertNotSame([], \preg_grep($rule[0] === '~' ? '/^key larder:/' : '/^command ' . \preg_quote(\substr($rule, 1), '/') . ' /i', $this->server()->refusals()) ?: [], "It was not for $rule: $failure");
         }
     }
 

@@ -209,12 +209,13 @@ final class RedisSingleTest extends RedisFixture
     #[DataProvider('connections')]
     public function testOneDatabaseIsSaid(string $connection): void
     {
-        foreach ([new Endpoint('127.0.0.1', $this->single->port, db: 3, timeout: 2.0, isSingle: true), $this->server->socketEndpoint(db: 3)] as $endpoint) {
-            $told = self::failure(fn() => $this->store($connection, $endpoint)->read(['k']));
-            self::assertStringContainsString('SELECT', $told->getMessage());
-            self::assertStringContainsString('it has one database only, 0', $told->getMessage());
-        }
+        $refusal = fn(Endpoint $endpoint): string => self::failure(fn() => $this->store($connection, $endpoint)->read(['k']))->getMessage();
+        self::assertStringContainsString('it has one database only, 0', $refusal(new Endpoint('127.0.0.1', $this->single->port, db: 3, timeout: 2.0, isSingle: true)));
         self::assertCount(1, \preg_grep('/SELECT/', $this->single->refused()) ?: []);
+        // A node of a cluster knows no SELECT, and from Valkey 9 on no other database.
+        self::assertMatchesRegularExpression('/SELECT.*it has one database only, 0|out of range; it has fewer databases, and as a node of a cluster usually one/', $refusal($this->server->socketEndpoint(db: 3)));
+        $alone = new RedisServer();
+        self::assertStringContainsString('out of range; it has fewer databases', $refusal($alone->socketEndpoint(db: 99)));
     }
 
     /** @param class-string<RedisConnection> $connection */

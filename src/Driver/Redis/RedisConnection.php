@@ -498,8 +498,8 @@ abstract class RedisConnection
             $error = \explode(', with args', $error)[0];
             $kind = \str_contains($error, 'SENTINEL') ? 'sentinel' : 'unknown';
         }
-        if ($this->endpoint->db !== 0 && \preg_match('/\bSELECT\b|DB index is out of range/', $error) === 1) {
-            $kind = 'database';
+        if ($this->endpoint->db !== 0) {
+            $kind = \str_contains($error, 'DB index is out of range') ? 'databases' : (\preg_match('/\bSELECT\b/', $error) === 1 ? 'database' : $kind);
         }
         if (\str_contains($error, 'The user executing the script can\'t') || \str_contains($error, 'ACL failure in script')) {
             // Redis 7 says ERR, not NOPERM, of what a script may not do.
@@ -509,6 +509,7 @@ abstract class RedisConnection
             'NOAUTH', 'WRONGPASS' => '; give user and password in the DSN',
             'unknown' => '; remove its rename-command from the server\'s configuration',
             'database' => '; it has one database only, 0, as a cluster and what stands before one have: leave the number out of the DSN',
+            'databases' => '; it has fewer databases, and as a node of a cluster usually one: give a lower number in the DSN, or leave it out',
             'sentinel' => '; this is no sentinel, name the port where one listens (usually 26379)',
             'NOPERM' => '; the ACL user lacks a right: larder doctor prints the ACL SETUSER line with all that are needed',
             'READONLY' => '; this is a replica, name the primary instead',
