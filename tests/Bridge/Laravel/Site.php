@@ -85,14 +85,16 @@ final class Site
     }
 
     /**
+     * @param float $timeout seconds
+     *
      * @return array{int, string}
      */
-    public static function end(Process $process): array
+    public static function end(Process $process, float $timeout = 120.0): array
     {
         $process->closeInput();
-        $text = $process->output(120.0);
+        $text = $process->output($timeout);
 
-        return [$process->wait(120.0), $text . $process->errors()];
+        return [$process->wait($timeout), $text . $process->errors()];
     }
 
     private function process(string $user, string ...$words): Process
