@@ -56,6 +56,12 @@ final class Internals
         return $this->request->truth->down();
     }
 
+    /** Logs a line about the copies outside the tiers: at most one a minute about each subject, from each process. */
+    public function report(string $subject, string $message): void
+    {
+        $this->request->truth->guard->report($subject, $message);
+    }
+
     /** Lets the next call try a failed truth tier again: it may wait for the time-out once more. */
     public function retry(): void
     {

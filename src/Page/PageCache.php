@@ -101,7 +101,7 @@ final class PageCache
         }
         Sapi::setVariables($exchange->variables());
         if ($exchange->isRecorded) {
-            (new Recorder($exchange, $this->settings->largest))->start();
+            (new Recorder($exchange, $this->pages, $this->settings->largest))->start();
 
             return;
         }

@@ -6,7 +6,6 @@ namespace Larder\Page;
 
 use Larder\Cache;
 use Larder\Page\Files\FileOptions;
-use Larder\System\ErrorLog;
 
 /**
  * The stored pages, in two groups of the cache. Under a request's key lie, each with a letter in front, in `page`
@@ -279,7 +278,7 @@ final class Pages
             $this->purge()->tree()?->publish($this->files, $this->shared, $key, $page, $body, $names, fn(): bool => ($this->copyable($key)[2] ?? null) === $page);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
-            ErrorLog::write('Larder: the web server got no file of a page: ' . $failure->getMessage());
+            $this->report('file', 'the web server got no file of a page: ' . $failure->getMessage());
         }
         $this->last = null;
     }
@@ -355,6 +354,12 @@ final class Pages
     public function isDown(): bool
     {
         return $this->own()->internals()->isDown();
+    }
+
+    /** Logs a line about what failed while the visitor got his page: at most one a minute about each subject, from each process. */
+    public function report(string $subject, string $message): void
+    {
+        $this->own()->internals()->report($subject, $message);
     }
 
     /** Lets the next call try the cache again. */

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Larder\Page;
 
-use Larder\System\ErrorLog;
 use Larder\System\Memory;
 
 /** Takes what the application prints, up to the end of the script, and concludes the exchange with it. */
@@ -30,7 +29,7 @@ final class Recorder
     /** @var ?\WeakReference<\Closure> gone when the application has put a function in the place of start()'s */
     private ?\WeakReference $last = null;
 
-    public function __construct(private readonly Exchange $exchange, private readonly int $largest) {}
+    public function __construct(private readonly Exchange $exchange, private readonly Pages $pages, private readonly int $largest) {}
 
     public function start(): void
     {
@@ -60,7 +59,7 @@ final class Recorder
             return $this->take($chunk, $phase, \debug_backtrace(\DEBUG_BACKTRACE_IGNORE_ARGS, 2)[1]['function'] ?? null);
         } catch (\Throwable $failure) {
             // The page cache must not cost the visitor the page.
-            ErrorLog::write('Larder: the page was not stored: ' . $failure->getMessage());
+            $this->pages->report('page', 'the page was not stored: ' . $failure->getMessage());
             $this->isPassing = true;
 
             return $this->isSent ? $chunk : $this->body;

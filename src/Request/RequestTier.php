@@ -329,7 +329,7 @@ final class RequestTier extends Window
     /** An application that misses a key each time must be able to learn why. */
     private function report(string $key, Undecodable $undecodable): void
     {
-        $undecodable->isOutdated || $this->truth->guard->report(\sprintf('The key "%s" is a miss. %s', \strlen($key) > 100 ? \substr($key, 0, 100) . '…' : $key, $undecodable->getMessage()));
+        $undecodable->isOutdated || $this->truth->guard->report('gives', \sprintf('The key "%s" is a miss. %s', \strlen($key) > 100 ? \substr($key, 0, 100) . '…' : $key, $undecodable->getMessage()));
     }
 
     private function ending(string $key, Entry $entry): void

@@ -73,10 +73,15 @@ final class OutageGuard
         private readonly ?string $trees = null,
     ) {}
 
-    /** Logs a line about what a read has given, at most one a minute from each process. */
-    public function report(string $message): void
+    /**
+     * Logs a line about what goes wrong with what lies in the store, though the store answers: at most one a minute from each
+     * process.
+     *
+     * @param string $subject of which no second line is logged
+     */
+    public function report(string $subject, string $message): void
     {
-        $this->failureLog?->report($this->name . ' gives', $message);
+        $this->failureLog?->report("$this->name $subject", $message);
     }
 
     /**

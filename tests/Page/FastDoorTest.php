@@ -51,6 +51,21 @@ final class FastDoorTest extends TestCase
         }
     }
 
+    public function testWhatFailsInEachRequestIsLoggedOnceAMinute(): void
+    {
+        $directory = new TemporaryDirectory();
+        \chmod($directory->path, 0o777);
+        $site = new DoorSite(['static' => $directory->path], children: 1);
+        $site->does('header("Content-Type: text/html; charset=utf-8");');
+        for ($i = 0; $i < 10; $i++) {
+            self::assertSame('first', $site->get("/page-$i")->body);
+        }
+        $log = $site->fpm->log();
+
+        self::assertSame(1, \substr_count($log, 'the web server got no file of a page'), $log);
+        self::assertStringContainsString('writable for others', $log);
+    }
+
     /** @return iterable<string, array{array<string, mixed>, array<string, mixed>}> options of the page cache, and tiers */
     public static function places(): iterable
     {
