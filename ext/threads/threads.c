@@ -9,6 +9,8 @@
  *
  * Built by ext/debug-php with PHP's embed library.
  */
+/* PHP's headers want memrchr, and these come before the setting by which they ask for it. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
